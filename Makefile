@@ -46,6 +46,7 @@ test: deps ## build everything and run the tests
 	@echo "Builds the package with its tests, then runs about 2,000 tests. On two cores the first"
 	@echo "build takes about 9 minutes and the tests take about 13; a loaded machine takes longer."
 	@bash .ci/install curl jq logrotate openssl postgresql python3 python3-yaml sqlite3
+	@bash .ci/install --optional python3-jsonschema
 	@swift build
 	@swift test --package-path Tests/Newcomer --scratch-path .build-newcomer \
 	  --disable-build-manifest-caching
@@ -53,6 +54,10 @@ test: deps ## build everything and run the tests
 	@echo "The tests of the contract, over PostgreSQL:"
 	@LIVEFETCH_TESTED_STORE=postgres SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
 	  python3 .ci/tests.py --filter 'ServiceTests\.($(BOTH_STORES))Tests'
+	@echo "Random requests, credentials and damage, 5 s each; Tests/Faults/run.py --seed repeats them:"
+	@program="$$(swift build --show-bin-path)/livefetch"; \
+	  python3 Tests/Faults/run.py --each 5 --slow 5 --only R8,TOKENS,DAMAGE "$$program" && \
+	  /usr/bin/env PATH="/usr/bin:$$PATH" python3 Tests/OpenAPI/short.py "$$program" 5
 	@echo "All tests, over SQLite files:"
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) python3 .ci/tests.py
 

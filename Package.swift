@@ -208,6 +208,11 @@ let package = Package(
     .testTarget(name: "CoreDataModelsTests", dependencies: ["CoreDataModels", "TestSupport"]),
     .testTarget(
       name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "Patterns", "TestSupport"]),
+    // `make fuzz` builds the same sources for libFuzzer.
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["Bytes", "FetchModel", "Patterns", "RequestPlans", "TestSupport"],
+      path: "Tests/Fuzz", exclude: ["corpus", "run", "words.dict"]),
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [

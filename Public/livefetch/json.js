@@ -59,7 +59,7 @@ const isInteger = (digits) => /^-?\d+$/.test(digits);
 function isExact(digits) {
   if (digits.length < 16 && !/e/i.test(digits)) return true;
   const nearest = Number(digits);
-  if (isInteger(digits)) return Number.isSafeInteger(nearest);
+  if (isInteger(digits)) return Number.isSafeInteger(nearest) || (Math.abs(nearest) === 2 ** 53 && String(nearest) === digits);
   const written = String(nearest);
   return written === digits || (Number.isFinite(nearest) && significant(written) === significant(digits));
 }

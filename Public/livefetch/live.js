@@ -26,6 +26,8 @@ export class Live {
   #base = null;
   /** The token at which `#base` is still the result; undefined if none is known but its own. */
   #newest;
+  /** The token from which the connection continued; a diff may begin there. Undefined after the first one. */
+  #start;
   #current = null;
   #handlers;
   #client;
@@ -90,6 +92,7 @@ export class Live {
   // MARK: What the feed calls
 
   connected() {
+    this.#start = this.resumeToken;
     this.#client.reached();
     if (this.#base) this.#become('live');
   }
@@ -110,6 +113,7 @@ export class Live {
   forget(reason) {
     if (reason) this.#report('out-of-step', { detail: reason.message });
     this.#newest = undefined;
+    this.#start = undefined;
     if (this.#base) this.#base = { ...this.#base, token: undefined };
   }
 
@@ -130,6 +134,7 @@ export class Live {
     if (kind === 'snapshot') this.#replace(data);
     else this.#advance(data);
     this.#newest = undefined;
+    this.#start = undefined;
     this.#settle();
     // An expired wait changes nothing. A count has no entries.
     const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
@@ -151,7 +156,8 @@ export class Live {
 
   #advance(diff) {
     if (!this.#base?.token) throw new OutOfStep('a diff came before a snapshot');
-    const next = advance(diff.from === this.#newest ? this.result : this.#base, diff);
+    const isUnchanged = diff.from === this.#newest || diff.from === this.#start;
+    const next = advance(isUnchanged ? { ...this.#base, token: diff.from } : this.#base, diff);
     if (this.#checksDigest && diff.digest !== undefined) this.#check(next);
     this.#base = next;
   }

@@ -88,7 +88,6 @@ export class SaveQueue {
     while (this.#first() && !this.#closed.signal.aborted) {
       try {
         await this.#pages.exclusively(() => this.#sendAll());
-        this.#backoff.succeeded();
       } catch (cause) {
         const error = asLiveFetchError(cause);
         this.#isReached = false;
@@ -219,6 +218,7 @@ export class SaveQueue {
 
   async #finish(item, error, data) {
     this.#isReached = true;
+    this.#backoff.succeeded();
     // First, as saves are added while the storage is written.
     Object.assign(this.#ids, data?.ids);
     if (data) await this.#replaceIDs(item, data.ids);

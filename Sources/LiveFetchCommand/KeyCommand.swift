@@ -62,7 +62,11 @@ struct KeyCommand: ParsableCommand {
 
     private static func isPlain(_ text: String) -> Bool {
       !text.isEmpty
-        && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        && text.unicodeScalars.allSatisfy { scalar in
+          let category = scalar.properties.generalCategory
+          return ![.control, .lineSeparator, .paragraphSeparator].contains(category)
+            && !scalar.properties.isBidiControl
+        }
     }
 
     /// The scopes in the order of `Caller.Scopes.names`, once each.
@@ -85,7 +89,7 @@ struct KeyCommand: ParsableCommand {
         id: key.id, name: name, digest: key.digest, scopes: try scopes(), roles: role,
         userID: user, created: now, expires: expires.flatMap { KeyDate.end(of: $0, from: now) })
       guard try store.addAPIKey(record) else {
-        let message = "there is a key with the name '\(name)' already; revoke it first"
+        let message = "there is a key with the name or id '\(name)' already; revoke it first"
         throw StoreError.unusable(message).failure(store.name)
       }
       printError(

@@ -67,6 +67,15 @@
         // Transient properties are neither decoded nor encoded.
         members.append("\(raw: access)enum CodingKeys: String, CodingKey { case \(raw: list) }")
       }
+      if declaration.is(StructDeclSyntax.self), !declares("propertiesToFetch", declaration),
+        properties.contains(where: { $0.key.contains(".") })
+      {
+        // A fetch without a selection has no values of related objects; every item has its id.
+        let keys = properties.map(\.key).filter { $0 != "id" }.map { "\"\($0)\"" }
+        let selection = keys.joined(separator: ", ")
+        members.append(
+          "\(raw: access)static var propertiesToFetch: [String]? { [\(raw: selection)] }")
+      }
       return members
     }
 
@@ -110,6 +119,15 @@
           let value = element.rawValue?.value.as(StringLiteralExprSyntax.self)
           return Property(name: name, key: value?.representedLiteralValue ?? name)
         }
+    }
+
+    /// True if the declaration has a variable of this name.
+    private static func declares(_ name: String, _ declaration: some DeclGroupSyntax) -> Bool {
+      declaration.memberBlock.members.contains { member in
+        member.decl.as(VariableDeclSyntax.self)?.bindings.contains {
+          $0.pattern.trimmedDescription == name
+        } ?? false
+      }
     }
 
     /// Refuses stored properties of a class that no wrapper can be given to.

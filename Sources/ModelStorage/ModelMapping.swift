@@ -8,6 +8,27 @@
 import FetchModel
 import SQLComposer
 
+/// A nullable column of a required property, whose rows have to have values.
+package struct ColumnToFill: Sendable {
+  fileprivate let table: String
+  fileprivate let name: String
+  fileprivate let key: PropertyKey
+  /// Selects the rows of the property's entity; nil for every row.
+  fileprivate let membership: String?
+
+  /// Counts the rows without a value.
+  package var count: String {
+    "SELECT count(*) FROM \(quoted(table)) WHERE \(quoted(name)) IS NULL"
+      + (membership.map { " AND \($0)" } ?? "")
+  }
+
+  /// Describes so many rows without a value.
+  package func problem(_ missing: Int64) -> String {
+    "\(key.entity).\(key.property) is not optional, and \(missing) rows of `\(table)` have no value in "
+      + "`\(name)`"
+  }
+}
+
 /// A model mapped to the tables of a database.
 package struct ModelMapping {
   package let tables: ModelTables
@@ -15,7 +36,7 @@ package struct ModelMapping {
   let catalog: [TableDescription]
   package var problems: [String] = []
   /// Nullable columns of required properties.
-  package private(set) var columnsToFill: [(table: String, name: String, key: PropertyKey)] = []
+  private var requiredColumns: [ColumnToFill] = []
   /// The catalog's table of each planned table, by planned name.
   var found: [String: TableDescription] = [:]
   var columnTypes: [String: [String: (AttributeType, DateFormat?)]] = [:]
@@ -59,6 +80,18 @@ package struct ModelMapping {
         entities: entities.map(\.table), joinTables: joinOrder,
         hasDeferredKeys: catalog.contains { folded($0.sql).contains("deferred") },
         comparesBytes: comparesBytes, dialect: dialect))
+  }
+
+  /// Returns the nullable columns of the properties that the model requires, without those that the
+  /// model of the database requires too.
+  package func columnsToFill(unlike stored: ModelFile?) -> [ColumnToFill] {
+    requiredColumns.filter { column in
+      let entity = stored?.entity(named: column.key.entity)
+      let isOptional =
+        entity?.attributes.first { $0.name == column.key.property }?.isOptional
+        ?? entity?.relationships.first { $0.name == column.key.property }?.isOptional
+      return isOptional != false
+    }
   }
 
   /// True if every table is as the model would have created it.
@@ -172,10 +205,13 @@ package struct ModelMapping {
         "\(key.entity).\(key.property) is optional, and the column `\(column.name)` of "
           + "`\(existing.name)` is NOT NULL")
     }
+    guard !isOptional, !column.isNotNull else { return }
     // A subentity's column is NULL in the rows of its siblings.
-    if !isOptional, !column.isNotNull, file.root(of: key.entity) == key.entity {
-      columnsToFill.append((existing.name, column.name, key))
-    }
+    let isRoot = file.root(of: key.entity) == key.entity
+    requiredColumns.append(
+      ColumnToFill(
+        table: existing.name, name: column.name, key: key,
+        membership: isRoot ? nil : tables.membership(of: key.entity)))
   }
 
   private mutating func check(_ relationship: ModelFile.Relationship, _ checked: CheckedColumn) {

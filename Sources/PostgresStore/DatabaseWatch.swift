@@ -42,12 +42,14 @@ final class DatabaseWatch: Sendable {
   private let monitor = Mutex<CommitMonitor?>(nil)
   private let pruner: HistoryPruner?
   private let newest: NewestToken
+  private let pool: PostgresPool
 
   init(
     _ target: String, _ opening: DatabaseOpening, _ options: PostgresStoreOptions,
-    _ newest: NewestToken
+    _ newest: NewestToken, _ pool: PostgresPool
   ) throws(PostgresError) {
     self.target = target
+    self.pool = pool
     self.newest = newest
     catalog = opening.catalog
     history = opening.history
@@ -228,8 +230,23 @@ extension DatabaseWatch {
       connection?.close()
       connection = nil
       if work.checksCatalog { state.withLock { $0.mustCheck = true } }
-      return false
+      return error.isDisconnected && !work.healthChecks.isEmpty && answersRequests
     }
+  }
+
+  /// True if a connection for requests works. The server may have refused the one of this thread, because
+  /// there are as many as it allows.
+  private var answersRequests: Bool {
+    let deadline = ContinuousClock.now + .seconds(2)
+    let result = try? pool.withConnection(until: deadline) { connection throws(PostgresError) in
+      let limit = connection.cancellationLimit
+      connection.cancellationLimit = .zero
+      defer { connection.cancellationLimit = limit }
+      return try connection.withDeadline(.seconds(2)) { () throws(PostgresError) in
+        try connection.query("SELECT 1")
+      }
+    }
+    return result != nil
   }
 
   /// A standby that is promoted, and a primary that becomes a standby, are opened again too. True if that

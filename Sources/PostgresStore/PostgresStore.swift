@@ -90,13 +90,14 @@ public final class PostgresStore: ReopenableStore {
     maxResponseBytes = options.maxResponseBytes
     // The server stops a query by itself a little after its deadline, if this process does not cancel it.
     let timeout = Int(min(timeLimit / .milliseconds(1) + 1_000, 2_000_000_000))
-    pool = PostgresPool(
+    let pool = PostgresPool(
       target, connections: options.connections,
       setup: "\(opening.connectionSetup); SET statement_timeout = \(timeout)")
+    self.pool = pool
     let newest = NewestToken()
     self.newest = newest
     watch = try storing { () throws(PostgresError) in
-      try DatabaseWatch(target, opening, options, newest)
+      try DatabaseWatch(target, opening, options, newest, pool)
     }
     saves =
       captured == nil

@@ -144,4 +144,7 @@ package struct Constraint: Sendable {
   }
 
   var isDenial: Bool { deniedRelationship != nil }
+  /// True if a delete that this constraint refused may succeed after other changes: an object that
+  /// needs the deleted one is deleted or moved too.
+  var mayHoldLater: Bool { isDenial || kind == .notNull }
 }

@@ -93,6 +93,27 @@ struct AccessRulesCommandTests {
         """)
   }
 
+  @Test("A part of a composite key cannot be hidden: ids contain it")
+  func partOfKey() throws {
+    let folder = try folder(
+      rules: #"{"entities":{"line":{"attributes":{"nr":{"hidden":true},"text":{"hidden":true}}}}}"#)
+    try folder.sql(
+      """
+      CREATE TABLE line("order" INTEGER NOT NULL, nr INTEGER NOT NULL, text TEXT,
+        PRIMARY KEY("order", nr));
+      """, on: "n.sqlite")
+    for command in [["access", "check", "n.sqlite"], ["serve", "n.sqlite", "--port", "0"]] {
+      let run = try folder.run(command + ["--access", "rules.json"])
+      #expect(run.status == 65)
+      #expect(
+        run.errors == """
+          livefetch: rules.json: entities/line/attributes/nr/hidden: cannot be hidden, because it is part \
+          of the key: the ids of `line` contain it
+
+          """)
+    }
+  }
+
   @Test("`fetch --as` shows what the user sees")
   func fetch() throws {
     let folder = try folder(rules: Self.rules)

@@ -70,6 +70,8 @@ struct CredentialCommandTests {
       (["--name", "a", "--scope", "read", "--expires", "0d"], "--expires takes 30d"),
       (["--name", "a", "--scope", "read", "--expires", "2001-01-01"], "2001-01-01 has passed"),
       (["--name", "", "--scope", "read"], "--name is empty"),
+      (["--name", "a\u{202E}b", "--scope", "read"], "--name is empty or has control characters"),
+      (["--name", "a\nb", "--scope", "read"], "--name is empty or has control characters"),
       (["--name", "a", "--scope", "read", "--user", ""], "--user is empty"),
       (["--name", "a", "--scope", "read", "--role", "hr", "--role", ""], "--role is empty"),
       (["--name", "a", "--scope", ""], "--scope is empty"), (["--name", "a"], "--scope"),
@@ -89,8 +91,11 @@ struct CredentialCommandTests {
     let first = try create(folder, "--name", "app", "--scope", "read")
     let again = try folder.run("key", "create", "w.sqlite", "--name", "app", "--scope", "read")
     #expect(again.status == 65)
-    #expect(again.errors.contains("there is a key with the name 'app' already"))
+    #expect(again.errors.contains("there is a key with the name or id 'app' already"))
     let id = String(first.dropFirst(3).prefix(8))
+    let other = try folder.run("key", "create", "w.sqlite", "--name", id, "--scope", "read")
+    #expect(other.status == 65)
+    #expect(other.errors.contains("there is a key with the name or id '\(id)' already"))
     let revoked = try folder.run("key", "revoke", "w.sqlite", id)
     #expect(revoked.output == "w.sqlite: revoked app (\(id))\n")
     let twice = try folder.run("key", "revoke", "w.sqlite", "app")
@@ -225,6 +230,11 @@ struct CredentialCommandTests {
       (["--jwt-key", ""], "--jwt-key is empty"),
       (["--jwks-url", "ftp://127.0.0.1/jwks"], "--jwks-url takes an https address"),
       (["--jwks-url", "https://"], "--jwks-url takes an https address"),
+      (["--jwks-url", "http://[::2]/jwks"], "--jwks-url takes an https address"),
+      (
+        ["--jwks-url", "https://ann:secret@127.0.0.1/jwks"],
+        "--jwks-url takes an address without a user and a password"
+      ),
       (["--jwks-url", ""], "--jwks-url is empty"), (["--jwt-issuer", ""], "--jwt-issuer is empty"),
       (["--jwt-audience", ""], "--jwt-audience is empty"),
       (["--jwt-issuer", "x"], "--jwt-issuer needs --jwt-key or --jwks-url"),
@@ -233,5 +243,14 @@ struct CredentialCommandTests {
     let (status, message) = try #require(refusal(of: flags))
     #expect(status == 64)
     #expect(message.contains(complaint), "\(message)")
+    #expect(!message.contains("ann:secret"), "\(message)")
+  }
+
+  @Test("An address of a JWKS without TLS may be on loopback, by any of its names")
+  func loopbackKeys() {
+    for host in ["127.0.0.1", "localhost", "[::1]"] {
+      let found = refusal(of: ["--jwks-url", "http://\(host):1/jwks"])
+      #expect(found?.message == nil)
+    }
   }
 }

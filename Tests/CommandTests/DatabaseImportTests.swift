@@ -49,6 +49,32 @@ struct DatabaseImportTests {
     ORDER BY id
     """
 
+  @Test("A row that a trigger leaves out is refused and changes nothing")
+  func leftOut() throws {
+    let database = try Database()
+    try database.connection.execute(
+      """
+      CREATE TABLE log(text text);
+      CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.name = 'X' THEN INSERT INTO log VALUES (NEW.name); RETURN NULL; END IF;
+        RETURN NEW; END $$;
+      CREATE TRIGGER leave_out BEFORE INSERT OR UPDATE ON city
+        FOR EACH ROW EXECUTE FUNCTION leave_out();
+      """)
+    let inserts = try database.run("c.csv", "name\nX\nZ\nW\n", "--into", "city")
+    #expect(inserts.status == 65)
+    #expect(
+      inserts.errors.contains("line 2: the database inserted no row (a trigger leaves it out)"),
+      "\(inserts.errors)")
+    #expect(inserts.output.hasPrefix("city: 2 inserted, 1 refused in "), "\(inserts.output)")
+    let updates = try database.run("d.csv", "id,name\n1,X\n", "--into", "city", "--key", "id")
+    #expect(
+      updates.errors.contains("line 2: the database updated no row (a trigger leaves it out)"),
+      "\(updates.errors)")
+    #expect(try database.rows("SELECT count(*) FROM log") == ["0"])
+    #expect(try database.rows("SELECT name FROM city ORDER BY name") == ["Lima", "W", "Z"])
+  }
+
   @Test("The same row comes from CSV and NDJSON, and the next id follows the file's")
   func formats() throws {
     let texts = [
@@ -106,6 +132,38 @@ struct DatabaseImportTests {
       """, "--into", "city", "--key", "name")
     #expect(keyed.status == 0, "\(keyed.errors)")
     #expect(try database.rows("SELECT id FROM city WHERE name = 'g'") == ["15"])
+  }
+
+  @Test("A role that may update the table but not its sequence imports if the sequence can stay")
+  func foreignSequence() throws {
+    let database = try Database()
+    let role = "updater_" + UUID().uuidString.prefix(8).lowercased()
+    try database.connection.execute(
+      "CREATE ROLE \(role) LOGIN; GRANT SELECT, UPDATE ON city, country TO \(role)")
+    try database.folder.write("id,name,population\n7,Lima,9\n", to: "a.csv")
+    try database.folder.write("id,name,population\n1,Lima,8\n", to: "b.csv")
+    let target = database.target.replacing("user=tester", with: "user=\(role)")
+    let arguments = ["--into", "city", "--key", "name"]
+    let unread = try database.folder.run(["import", target, "a.csv"] + arguments)
+    #expect(unread.status == 0, "\(unread.errors)")
+    try database.connection.execute("GRANT SELECT ON SEQUENCE city_id_seq TO \(role)")
+    let unmoved = try database.folder.run(["import", target, "b.csv"] + arguments)
+    #expect(unmoved.status == 0, "\(unmoved.errors)")
+    #expect(try database.rows("SELECT id, name, population FROM city") == ["1|Lima|8"])
+    let moved = try database.folder.run(["import", target, "a.csv"] + arguments)
+    #expect(moved.status != 0)
+    #expect(try database.rows("SELECT id FROM city") == ["1"])
+  }
+
+  @Test("Columns whose names differ only in case are imported, and one column twice is refused")
+  func namesInCase() throws {
+    let database = try Database()
+    try database.connection.execute(#"CREATE TABLE cased(id int PRIMARY KEY, a int, "A" int)"#)
+    let run = try database.run("a.csv", "id,A,a\n1,2,3\n", "--into", "cased")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try database.rows(#"SELECT id, a, "A" FROM cased"#) == ["1|3|2"])
+    let twice = try database.run("b.csv", "id,Name,name\n5,x,y\n", "--into", "city")
+    #expect(twice.status != 0)
   }
 
   @Test("JSON strings and repeated members are imported as they were exported")

@@ -139,6 +139,17 @@ extension ImportTests {
     }
   }
 
+  @Test("Columns whose names differ in the case of a letter outside of ASCII are imported")
+  func namesInCase() throws {
+    let folder = try Folder()
+    try folder.sql(
+      #"CREATE TABLE T(id INTEGER PRIMARY KEY, "Ä" INTEGER, "ä" INTEGER)"#, on: "a.sqlite")
+    try folder.write("id,ä,Ä\n1,2,3\n", to: "f.csv")
+    let run = try folder.run("import", "a.sqlite", "f.csv", "--into", "T")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try folder.sql(#"SELECT id, "Ä", "ä" FROM T"#, on: "a.sqlite") == ["1|3|2"])
+  }
+
   @Test(
     "A file from which no table can be inferred is refused with its line, and no file remains",
     arguments: [

@@ -80,6 +80,35 @@ extension ImportTests {
     #expect(try folder.run("check", "a.sqlite").output == "a.sqlite: nothing is wrong\n")
   }
 
+  @Test("A row that a trigger leaves out is refused and changes nothing")
+  func leftOut() throws {
+    let folder = try Folder()
+    try folder.sql(
+      smallFixture + """
+        CREATE TABLE Log(id INTEGER PRIMARY KEY, text TEXT);
+        CREATE TRIGGER inserted BEFORE INSERT ON City WHEN NEW.name = 'X' BEGIN
+          INSERT INTO Log(text) VALUES (NEW.name); SELECT RAISE(IGNORE); END;
+        CREATE TRIGGER updated BEFORE UPDATE ON City WHEN NEW.name = 'Y' BEGIN
+          INSERT INTO Log(text) VALUES (NEW.name); SELECT RAISE(IGNORE); END;
+        """, on: "a.sqlite")
+    let inserts = try folder.run("import", "a.sqlite", "-", "--into", "City", input: "name\nX\nZ\n")
+    #expect(inserts.status == 65)
+    #expect(
+      inserts.errors.contains("line 2: the database inserted no row (a trigger leaves it out)"),
+      "\(inserts.errors)")
+    #expect(inserts.output.hasPrefix("City: 1 inserted, 1 refused in "), "\(inserts.output)")
+    let updates = try folder.run(
+      "import", "a.sqlite", "-", "--into", "City", "--key", "id", input: "id,name\n1,Y\n2,W\n")
+    #expect(
+      updates.errors.contains("line 2: the database updated no row (a trigger leaves it out)"),
+      "\(updates.errors)")
+    #expect(
+      updates.output.hasPrefix("City: 0 inserted, 1 updated, 1 refused in "), "\(updates.output)")
+    #expect(try folder.sql("SELECT count(*) FROM Log", on: "a.sqlite") == ["0"])
+    #expect(
+      try folder.sql("SELECT count(*) FROM City WHERE name IN ('W', 'Z')", on: "a.sqlite") == ["2"])
+  }
+
   @Test("The rules of a model file apply to an import")
   func modelled() throws {
     let folder = try Folder()

@@ -107,6 +107,7 @@ struct MigrateCommandTests {
     let folder = try Self.folder(10)
     let to = try folder.run("migrate", "store.sqlite", "--model", "two.json")
     #expect(to.status == 0, "\(to.errors)")
+    #expect(try folder.run("check", "store.sqlite").output == "store.sqlite: nothing is wrong\n")
     try folder.write(
       Self.second.replacing("\"rank\"", with: "\"grade\",\"renamingIdentifier\":\"rank\""),
       to: "three.json")

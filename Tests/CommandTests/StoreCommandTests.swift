@@ -344,6 +344,17 @@ struct StoreCommandTests {
         .hasPrefix("history: its triggers or tables are not as they were made"))
   }
 
+  @Test("A save that changes the type of a column without a declared one is nothing wrong")
+  func checkOfOtherTypes() throws {
+    let folder = try Folder()
+    try folder.sql(
+      "CREATE TABLE T(k INTEGER PRIMARY KEY, x); INSERT INTO T VALUES (1, 5)", on: "x.sqlite")
+    try folder.serveOnce("x.sqlite")
+    let save = try folder.run("save", "x.sqlite", input: #"[{"update":"T","id":1,"values":{"x":"a"}}]"#)
+    #expect(save.status == 0, "\(save.errors)")
+    #expect(try folder.run("check", "x.sqlite").output == "x.sqlite: nothing is wrong\n")
+  }
+
   @Test("A check counts orphans of tables WITHOUT ROWID, and names keys that cannot be checked")
   func checkOfKeys() throws {
     let folder = try Folder()

@@ -120,9 +120,9 @@ def examine(program, file, states, harm, is_served):
 
 
 def run(program, folder, offsets, seed, seconds=None):
-    chance, clock, faults, outcomes = random.Random(seed), Clock(seconds), [], {}
+    chance, faults, outcomes = random.Random(seed), [], {}
     file, logged, states = make(program, folder)
-    tried = 0
+    clock, tried = Clock(seconds), 0
     while tried < offsets and not clock.is_over() and len(faults) < 20:
         tried += 1
         is_log = tried % 3 == 0

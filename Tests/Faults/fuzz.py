@@ -1,6 +1,6 @@
 """R8: requests that no client would send: bytes of HTTP changed at random, JSON of the right and the
 wrong shapes, parameters put together from pieces. The server may not end, answer 500, or take more
-than 100 ms over one. What is slow is asked again, since a busy machine is slow too."""
+than 100 ms (or `--slow`) over one. What is slow is asked again, since a busy machine is slow too."""
 
 import json
 import random
@@ -11,7 +11,6 @@ from report import Result
 from server import Server, create
 from wire import request, send
 
-SLOW = 0.1  # seconds
 # Overload and time limits, and what this server or HTTP version does not have.
 REFUSALS = (501, 503, 504, 505)
 SCHEMA = """
@@ -115,16 +114,16 @@ class Maker:
         return self.broken(data) if self.chance.random() < 0.4 else data
 
 
-def quickest(port, data):
-    """The answer or the end of the connection; where it was slow, the quickest of five."""
-    answer = send(port, data, ends=True, time_limit=2 * SLOW)
-    if answer.seconds <= SLOW or not (answer.data or answer.is_closed):
+def quickest(port, data, slow):
+    """The answer or the end of the connection; where it took over `slow` seconds, the quickest of five."""
+    answer = send(port, data, ends=True, time_limit=2 * slow)
+    if answer.seconds <= slow or not (answer.data or answer.is_closed):
         return answer
-    return min((send(port, data, ends=True, time_limit=50 * SLOW) for _ in range(4)),
+    return min((send(port, data, ends=True, time_limit=50 * slow) for _ in range(4)),
                key=lambda one: one.seconds)
 
 
-def run(program, folder, seconds, seed):
+def run(program, folder, seconds, seed, slow=0.1):
     maker, file, faults, statuses = Maker(random.Random(seed)), folder / "fuzz.sqlite", [], {}
     refusals = {}
     create(file, SCHEMA)
@@ -135,12 +134,12 @@ def run(program, folder, seconds, seed):
             data = maker.request()
             sent += 1
             try:
-                answer = quickest(server.port, data)
+                answer = quickest(server.port, data, slow)
                 if not answer.data and not answer.is_closed:
                     # It waits for the rest of the request; others must not.
                     statuses["unfinished"] = statuses.get("unfinished", 0) + 1
                     data = request("GET", "/v1/objects/city")
-                    answer = quickest(server.port, data)
+                    answer = quickest(server.port, data, slow)
             except OSError as error:
                 faults.append(f"{error!r} after {data[:300]!r}")
                 if server.process.poll() is not None:
@@ -153,7 +152,7 @@ def run(program, folder, seconds, seed):
             if failed:
                 name = f"{answer.status} {answer.code}"
                 refusals[name] = refusals.get(name, 0) + 1
-            if failed and answer.status not in REFUSALS or answer.seconds > SLOW:
+            if failed and answer.status not in REFUSALS or answer.seconds > slow:
                 faults.append(f"{answer.status} after {answer.seconds * 1e3:.0f} ms: {data[:600]!r}")
         if (status := server.process.poll()) is not None:
             faults.append(f"the server ended with status {status}")

@@ -48,6 +48,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
     parser.add_argument("--commits", type=int, help="R7: of the other process (200, soak 5000)")
     parser.add_argument("--locked", type=float, help="R6, R13: seconds of a lock (6, soak 30)")
+    parser.add_argument("--slow", type=float, default=0.1, help="R8: seconds that an answer may take (0.1)")
     parser.add_argument("--report", help="LONG: the CSV file for the samples")
     return parser.parse_args()
 
@@ -77,7 +78,7 @@ def targets(given):
             program, folder, given.locked or (30 if given.soak else 6)),
         "R7": lambda folder: outsider.run(
             program, folder, of(given.commits, 200, 5000), seed, each),
-        "R8": lambda folder: fuzz.run(program, folder, lasting(None, 10, 600), seed),
+        "R8": lambda folder: fuzz.run(program, folder, lasting(None, 10, 600), seed, given.slow),
         "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
         "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
         "R11": lambda folder: crowded.run(program, folder),

@@ -33,6 +33,7 @@ struct ModelFileTests {
     (#"{"entities":[{}]}"#, "entities/0/name: is needed"),
     (#"{"entities":[{"name":"A"},{"name":"A"}]}"#, "entities/A: the name is not unique"),
     (#"{"entities":[{"name":"A"},{"name":"a"}]}"#, "entities/a: differs from `A` in case alone"),
+    (#"{"entities":[{"name":"Old"}]}"#, "entities/Old: the name is reserved"),
     (#"{"entities":[{"name":"1"}]}"#, "entities/1: a name is letters, digits and _"),
     (#"{"entities":[{"name":"A","parent":"B"}]}"#, "entities/A/parent: there is no entity `B`"),
     (
@@ -98,6 +99,18 @@ struct ModelFileTests {
     (
       #""attributes":[{"name":"x","type":"Double","minimum":2,"maximum":1}]"#,
       "attributes/x/maximum: is less than the minimum"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Integer 16","minimum":100000}]"#,
+      "attributes/x/minimum: is no value of Integer 16"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Integer 32","maximum":-3000000000}]"#,
+      "attributes/x/maximum: is no value of Integer 32"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Float","maximum":1e39}]"#,
+      "attributes/x/maximum: is no value of Float"
     ),
     (
       #""attributes":[{"name":"x","type":"Boolean","minimum":2}]"#,
@@ -185,6 +198,10 @@ struct ModelFileTests {
       "it results in Integer 64, and the attribute's type is Boolean"
     ),
     ("Date", "cities.@count", "it results in Integer 64, and the attribute's type is Date"),
+    (
+      "Integer 16", "cities.@sum.area",
+      "it results in Double, and the attribute's type is Integer 16"
+    ),
   ])
   func aDerivationThatTheAttributesTypeDoesNotHoldIsRefused(
     _ type: String, _ derivation: String, _ reason: String

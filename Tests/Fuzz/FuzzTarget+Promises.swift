@@ -5,6 +5,10 @@ import Bytes
 
 @testable import FetchModel
 
+#if SWIFT_PACKAGE
+  @testable import RequestPlans
+#endif
+
 /// An object whose values are all of one stored class, and whose collections hold one like it.
 private struct FuzzRow: EvaluatedRow {
   let stored: StoredValue

@@ -118,6 +118,25 @@ enum DelegatesArticle {
 
     func controllerDidChangeContent(_ controller: Controller) { endUpdates() }
   }
+
+  final class ListScreen<Element: Fetchable>: FetchedResultsControllerDelegate {
+    let title: (Element) -> String
+    var titles: [String] = []
+
+    init(title: @escaping (Element) -> String) { self.title = title }
+
+    func controller(_ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot) {
+      titles = controller.fetchedObjects?.map(title) ?? []
+    }
+  }
+
+  @MainActor
+  static func generic(_ controller: FetchedResultsController<City>) async throws -> [String] {
+    let screen = ListScreen<City> { $0.name }
+    controller.delegate = screen
+    try await controller.performFetch()
+    return screen.titles
+  }
 }
 
 @MainActor

@@ -55,6 +55,15 @@ struct ArticleExamplesTests {
       ])
   }
 
+  @Test("show elements of any type by one generic delegate")
+  func genericDelegate() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController.article(cities.store)
+    let titles = try await DelegatesArticle.generic(controller)
+    #expect(titles.count == 5)
+    #expect(titles.first == "Tokyo")
+  }
+
   private func newFiles() async throws {
     let directory = try TemporaryDirectory()
     let towns = try await StoresArticle.creating(directory.file("towns.sqlite"))

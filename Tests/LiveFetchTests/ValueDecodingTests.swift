@@ -67,6 +67,30 @@ struct ValueDecodingTests {
     withExtendedLifetime(opened) {}
   }
 
+  private struct OwnedRow: Decodable, Fetchable {
+    static let entityName = "row"
+    let id: Int
+    let owner: String?
+
+    enum CodingKeys: String, CodingKey {
+      case id
+      case owner = "owner.name"
+    }
+  }
+
+  @Test("an optional property whose key is a key path that was not selected is an error, not nil")
+  func keyPath() async throws {
+    let (opened, context) = try context()
+    do {
+      _ = try await context.fetch(FetchRequest<OwnedRow>(sortedBy: [.ascending("id")]))
+      Issue.record("it was made")
+    } catch {
+      guard case .materialization(let error) = error else { throw error }
+      #expect(error.reason == "`owner.name` was not fetched")
+    }
+    withExtendedLifetime(opened) {}
+  }
+
   @Test("a type with its own `materialize` is created by it")
   func ownMethod() async throws {
     let (opened, context) = try context()

@@ -84,15 +84,16 @@ struct DegradedServerTests {
   @Test("a snapshot from before a TRUNCATE is not read after it")
   func truncatedTable() throws {
     try withDatabase(Self.tables) { connection, target in
-      let tables = try PostgresHistory().install(on: connection).captured
+      let tables = try CatalogReader(connection: connection).read().lockable
+      _ = try PostgresHistory().install(on: connection)
       let writer = try PostgresConnection(target)
       try writer.execute("BEGIN; LOCK TABLE city IN ACCESS EXCLUSIVE MODE; TRUNCATE city")
       let error = #expect(throws: PostgresError.self) {
         try HistoryTransaction.read(tables, on: connection) { transaction throws(PostgresError) in
-          try transaction.lock(for: #"SELECT FROM "public"."note""#)
+          try transaction.locks.lock(for: #"SELECT FROM "public"."note""#)
           try writer.execute("COMMIT")
           // Queries of the present name tables without their schema.
-          try transaction.lock(for: #"SELECT FROM "city" AS "t0""#)
+          try transaction.locks.lock(for: #"SELECT FROM "city" AS "t0""#)
         }
       }
       #expect(error?.sqlState == "40001")
@@ -319,6 +320,46 @@ struct DegradedServerTests {
       let token = try results.next()
       #expect(token.epoch == before.epoch && token.position <= before.position)
       #expect(try connection.query("SELECT count(*) FROM note").integer(0, 0) == 2)
+    }
+  }
+
+  @Test("reads wait for a connection if the role may open no further one, and the store is healthy")
+  func connectionLimit() throws {
+    try withDatabase { connection, target in
+      let role = "few_" + UUID().uuidString.prefix(8).lowercased()
+      let database = try connection.query("SELECT current_database()").text(0, 0)
+      try connection.execute(
+        """
+        CREATE ROLE \(role) LOGIN CONNECTION LIMIT 4;
+        GRANT CREATE ON DATABASE \(database) TO \(role); GRANT CREATE ON SCHEMA public TO \(role);
+        SET ROLE \(role); CREATE TABLE mine (id int PRIMARY KEY); RESET ROLE
+        """)
+      var options = PostgresStoreOptions()
+      options.connections = 8
+      let store = try PostgresStore(
+        target.replacing("user=tester", with: "user=\(role)"), options: options)
+      defer { store.close() }
+      let plan = try ParityFixture.plan(store, "mine", "as=count")
+      let failures = Mutex<[StoreError]>([])
+      let done = DispatchSemaphore(value: 0)
+      for _ in 0..<12 {
+        Thread.detachNewThread {
+          do throws(StoreError) {
+            _ = try store.snapshot(of: plan, queryClass: .full)
+          } catch {
+            failures.withLock { $0.append(error) }
+          }
+          done.signal()
+        }
+      }
+      for _ in 0..<12 { done.wait() }
+      #expect(failures.withLock(\.self) == [])
+      let faults = Mutex<[StoreFault]?>(nil)
+      let isHealthy = eventually(within: .seconds(60)) {
+        store.checkHealth { found in faults.withLock { $0 = found } }
+        return faults.withLock(\.self) == []
+      }
+      #expect(isHealthy)
     }
   }
 }

@@ -1,6 +1,8 @@
 // A pool runs the work of many threads on few connections.
 
+import Dispatch
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -40,6 +42,36 @@ struct PostgresPoolTests {
         }
       }
     }
+  }
+
+  @Test("work of many callers runs on the connections that the server allows")
+  func refusedConnections() throws {
+    let administrator = try PostgresConnection(try Self.target())
+    defer { administrator.close() }
+    let role = "few_" + UUID().uuidString.prefix(8).lowercased()
+    try administrator.execute("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 2")
+    let target = try Self.target().replacing("user=tester", with: "user=\(role)")
+    let pool = PostgresPool(target, connections: 8, waitLimit: .seconds(60))
+    defer { pool.close() }
+    let pids = Mutex<[Int64?]>([])
+    let done = DispatchSemaphore(value: 0)
+    try pool.withConnection { (_) throws(PostgresError) in
+      try pool.withConnection { (_) throws(PostgresError) in }
+      for _ in 0..<8 {
+        Thread.detachNewThread {
+          let pid = try? pool.withConnection { (connection) throws(PostgresError) in
+            try connection.query("SELECT pg_backend_pid(), pg_sleep(0.02)").integer(0, 0)
+          }
+          pids.withLock { $0.append(pid) }
+          done.signal()
+        }
+      }
+      // All go on with the second connection: the first is in use.
+      for _ in 0..<8 { done.wait() }
+    }
+    let found = pids.withLock(\.self)
+    #expect(found.count { $0 != nil } == 8)
+    #expect(Set(found).count == 1)
   }
 
   @Test("a connection that the server has closed is replaced")

@@ -267,6 +267,20 @@ struct PostgresStoreTests {
     connection.close()
   }
 
+  @Test("the status has the time of the oldest change at once")
+  func oldestChange() throws {
+    try withDatabase(Self.table) { connection, target in
+      let store = try PostgresStore(target)
+      defer { store.close() }
+      let empty = try #require(try PostgresStore.status(target).history)
+      #expect(empty.oldest == nil)
+      let start = try connection.query("SELECT extract(epoch FROM now())::bigint").integer(0, 0)
+      try connection.execute(#"DELETE FROM "Note""#)
+      let oldest = try #require(try PostgresStore.status(target).history?.oldest)
+      #expect(oldest >= Double(start) - 1 && oldest < Double(start) + 60)
+    }
+  }
+
   @Test("what SQL over PostgreSQL cannot express is refused by name")
   func unsupported() throws {
     try Self.withStore { (store, _) throws in

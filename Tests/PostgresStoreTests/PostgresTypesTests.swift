@@ -58,6 +58,45 @@ struct PostgresTypesTests {
     }
   }
 
+  @Test("a negative oid, and a name of more than 63 bytes, are refused")
+  func changedValues() throws {
+    let tables = """
+      CREATE TABLE item(id int PRIMARY KEY, o oid, n name); INSERT INTO item VALUES (1, 7, 'a');
+      """
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    try PostgresStoreTests.withStore(tables) { (store, _) throws in
+      func save(_ values: String) throws -> String? {
+        let body = #"{"changes":[{"update":"item","id":1,"values":{\#(values)}}]}"#
+        return try fixture.save(body, to: store).map(SaveFixture.short).first
+      }
+      #expect(try save(#""o":-1"#) == "422 0 o wrong-type")
+      let long = String(repeating: "é", count: 32)
+      #expect(try save(#""n":"\#(long)""#) == "422 0 n wrong-type")
+      #expect(try save(#""o":4294967295,"n":"\#(long.dropLast())b""#) == "+0 ~1 -0")
+      let items = try ParityFixture.snapshot(store, "item", "")
+      #expect(items.contains(#"{"id":1,"o":4294967295,"n":"\#(long.dropLast())b"}"#))
+    }
+  }
+
+  @Test("a null in an array is saved as null, also where the database has array_nulls off")
+  func arrayNulls() throws {
+    let tables = """
+      DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET array_nulls = off', current_database());
+      END $$;
+      CREATE TABLE item(id int PRIMARY KEY, a text[]); INSERT INTO item VALUES (1, '{a}');
+      """
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    try PostgresStoreTests.withStore(tables) { (store, connection) throws in
+      let body = #"{"changes":[{"update":"item","id":1,"values":{"a":["a",null]}}]}"#
+      #expect(try fixture.save(body, to: store).first == "+0 ~1 -0")
+      let hasNull = try connection.query("SELECT a[2] IS NULL FROM item").bool(0, 0)
+      #expect(hasNull)
+    }
+  }
+
   @Test("transaction ids and single bytes are strings, as keys too, and can be written")
   func otherStrings() throws {
     let tables = """

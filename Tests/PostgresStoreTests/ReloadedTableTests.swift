@@ -1,27 +1,28 @@
-// Saves while another program empties a table and fills it again in one transaction.
+// Reads and saves while another program empties a table and fills it again, or builds it again, in one
+// transaction.
 
 import Dispatch
+import FetchModel
 import Foundation
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-@Suite("PostgreSQL: saves during the reload of a table", .mayBlock)
+@Suite("PostgreSQL: reads and saves during the reload of a table", .mayBlock)
 struct ReloadedTableTests {
   private static let waits = """
     SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
     """
 
-  /// The outcome of a save that waits for a transaction with the statements `reload`.
-  private func outcome(
-    _ body: String, during reload: String, rules: String? = nil
-  ) throws -> [String] {
-    let fixture = try SaveFixture()
-    defer { fixture.close() }
-    let other = try PostgresConnection(fixture.target)
-    let observer = try PostgresConnection(fixture.target)
+  /// Runs `body`, which waits for a transaction of another program with the statements `reload`. The
+  /// transaction commits then.
+  private func during<Result>(
+    _ reload: String, of target: String, _ body: () throws -> Result
+  ) throws -> Result {
+    let other = try PostgresConnection(target)
+    let observer = try PostgresConnection(target)
     defer {
       other.close()
       observer.close()
@@ -33,9 +34,95 @@ struct ReloadedTableTests {
       _ = try? other.execute("COMMIT")
       committed.signal()
     }
-    let outcome = try fixture.save(body, to: fixture.postgres, rules: rules)
-    committed.wait()
-    return outcome.map(SaveFixture.short)
+    defer { committed.wait() }
+    return try body()
+  }
+
+  /// The outcome of a save that waits for a transaction with the statements `reload`.
+  private func outcome(
+    _ body: String, during reload: String, rules: String? = nil
+  ) throws -> [String] {
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    return try during(reload, of: fixture.target) {
+      try fixture.save(body, to: fixture.postgres, rules: rules).map(SaveFixture.short)
+    }
+  }
+
+  private static let tables = """
+    CREATE TABLE city (id int PRIMARY KEY, name text); INSERT INTO city VALUES (1, 'a'), (2, 'b');
+    CREATE VIEW large AS SELECT id, name FROM city WHERE id > 0;
+    """
+  private static let reloads = [
+    "TRUNCATE city; INSERT INTO city VALUES (1, 'c'), (2, 'd'), (3, 'e')",
+    "INSERT INTO city VALUES (3, 'e'); ALTER TABLE city ADD rank float DEFAULT random()",
+    """
+    CREATE TABLE built (LIKE city INCLUDING ALL);
+    INSERT INTO built VALUES (1, 'c'), (2, 'd'), (3, 'e');
+    DROP TABLE city CASCADE; ALTER TABLE built RENAME TO city;
+    CREATE VIEW large AS SELECT id, name FROM city WHERE id > 0
+    """,
+  ]
+
+  @Test(
+    "a count that waits for a table to be filled again counts the new rows, also of a view over it",
+    arguments: reloads, ["city", "large"])
+  func counts(reload: String, entity: String) throws {
+    for isReadOnly in [false, true] {
+      try withDatabase(Self.tables) { _, target in
+        var options = PostgresStoreOptions()
+        options.isReadOnly = isReadOnly
+        options.queryTimeout = 60
+        let store = try PostgresStore(target, options: options)
+        defer { store.close() }
+        let count = try during(reload, of: target) {
+          try ParityFixture.snapshot(store, entity, "as=count")
+        }
+        #expect(count.contains(#""total":3"#), "read-only: \(isReadOnly)")
+      }
+    }
+  }
+
+  @Test(
+    "a transaction that reads a table after its replacement is refused", arguments: [false, true])
+  func secondStatement(isReadOnly: Bool) throws {
+    try withDatabase(Self.tables + "CREATE TABLE note (id int PRIMARY KEY)") { _, target in
+      var options = PostgresStoreOptions()
+      options.isReadOnly = isReadOnly
+      options.queryTimeout = 60
+      let store = try PostgresStore(target, options: options)
+      defer { store.close() }
+      let note = try ParityFixture.plan(store, "note", "")
+      let large = try ParityFixture.plan(store, "large", "")
+      let error = #expect(throws: StoreError.self) {
+        try during(Self.reloads[0], of: target) {
+          try store.read { transaction throws(StoreError) in
+            _ = try transaction.total(of: note.definition)
+            _ = try transaction.total(of: large.definition)
+          }
+        }
+      }
+      #expect(error == .busy)
+    }
+  }
+
+  @Test("a save that waits for a table that is built again under its name changes the new row")
+  func builtTable() throws {
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    let reload = """
+      CREATE TABLE built (LIKE "Log" INCLUDING ALL);
+      INSERT INTO built(id, number) VALUES (1, 7), (2, 8);
+      DROP TABLE "Log"; ALTER TABLE built RENAME TO "Log"
+      """
+    _ = try during(reload, of: fixture.target) {
+      try fixture.save(
+        #"{"changes":[{"update":"Log","id":1,"values":{"number":3}}]}"#, to: fixture.postgres)
+    }
+    let connection = try PostgresConnection(fixture.target)
+    defer { connection.close() }
+    let numbers = try connection.query(#"SELECT number FROM "Log" ORDER BY id"#).rows()
+    #expect(numbers == [[3], [8]])
   }
 
   @Test(

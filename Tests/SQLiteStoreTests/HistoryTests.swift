@@ -68,6 +68,24 @@ struct HistoryTests {
       try store.history("t", after: later) == ["1|4|'d'|9|'y'", "1|1|'B'|7|'x'"])
   }
 
+  @Test("a table may have the name of a trigger's row", arguments: ["new", "NEW", "Old"])
+  func tableNamedAsARow(_ name: String) throws {
+    let store = try TrackedFile(
+      """
+      CREATE TABLE "\(name)"(id INTEGER PRIMARY KEY, a TEXT UNIQUE);
+      INSERT INTO "\(name)" VALUES (1, 'a'), (2, 'b'), (3, 'c');
+      """)
+    let start = try store.token
+    try store.file.runExternally("INSERT INTO \"\(name)\" VALUES (4, 'd')")
+    #expect(try store.history(name, after: start) == ["0|4|nil"])
+    let second = try store.token
+    try store.file.runExternally("REPLACE INTO \"\(name)\" VALUES (5, 'a')")
+    #expect(try store.history(name, after: second) == ["1|1|'a'", "0|5|nil"])
+    let third = try store.token
+    try store.file.runExternally("UPDATE OR REPLACE \"\(name)\" SET a = 'b' WHERE id = 3")
+    #expect(try store.history(name, after: third) == ["1|2|'b'", "1|3|'c'"])
+  }
+
   @Test("upserts, cascades and the user's triggers are recorded")
   func indirectWrites() throws {
     let file = try ScratchFile(

@@ -201,6 +201,21 @@ struct SaveExecutionFailureTests {
     #expect(try fixture.rows(of: "r") == ["2|1"])
   }
 
+  @Test("a table whose triggers write a full-text index is saved to")
+  func fullTextIndex() throws {
+    let fixture = try SaveExecutionFixture(
+      """
+      CREATE TABLE doc(id INTEGER PRIMARY KEY, title TEXT);
+      CREATE VIRTUAL TABLE words USING fts5(title, content='doc', content_rowid='id');
+      CREATE TRIGGER doc_insert AFTER INSERT ON doc BEGIN
+        INSERT INTO words(rowid, title) VALUES (NEW.id, NEW.title); END;
+      """)
+    #expect(
+      try fixture.save(#"{"changes":[{"insert":"doc","values":{"title":"red fox"}}]}"#).summary
+        == "0=1 +1 ~0 -0")
+    #expect(try fixture.rows("SELECT rowid FROM words WHERE words MATCH 'fox'") == ["1"])
+  }
+
   @Test("changing a referenced key, and RESTRICT, are reported as still-referenced")
   func referencedChanges() throws {
     let fixture = try SaveExecutionFixture(

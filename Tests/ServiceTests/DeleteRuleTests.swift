@@ -227,15 +227,9 @@ struct DeleteRuleTests {
       (#"{"update":"Team","id":2,"values":{}}"#, 409),
     ])
   func requiredInverse(other: String, status: Int) throws {
-    let model = """
-      {"entities":[{"name":"Team","relationships":[
-        {"name":"members","destination":"Hero","toMany":true,"inverse":"team"}]},
-      {"name":"Hero","relationships":[
-        {"name":"team","destination":"Team","inverse":"members","optional":false}]}]}
-      """
     let delete = #"{"delete":"Team","id":1}"#
     for changes in [[delete, other], [other, delete]] {
-      let file = try SampleModel.served(text: model)
+      let file = try SampleModel.served(text: Self.required)
       for (entity, values) in [("Team", "{}"), ("Team", "{}"), ("Hero", #"{"team":1}"#)] {
         _ = try file.insert(entity, values)
       }
@@ -244,6 +238,53 @@ struct DeleteRuleTests {
       #expect(answer.status == status, "\(changes): \(answer.text)")
       #expect(try Self.count(file, "Team") == (status == 200 ? 1 : 2), "\(changes)")
     }
+  }
+
+  /// A hero needs its team.
+  static let required = """
+    {"entities":[{"name":"Team","relationships":[
+      {"name":"members","destination":"Hero","toMany":true,"inverse":"team"}]},
+    {"name":"Hero","relationships":[
+      {"name":"team","destination":"Team","inverse":"members","optional":false}]}]}
+    """
+
+  @Test("a batch deletes objects that other objects need if the same save deletes these too")
+  func batchesOfRequiredInverses() throws {
+    let file = try SampleModel.served(text: Self.required)
+    for (entity, values) in [("Team", "{}"), ("Team", "{}"), ("Hero", #"{"team":1}"#)] {
+      _ = try file.insert(entity, values)
+    }
+    let alone = try file.ask("DELETE", "/v1/objects/Team?where=TRUEPREDICATE")
+    #expect(alone.status == 409 && alone.text.contains("still-referenced"), "\(alone.text)")
+    #expect(try Self.count(file, "Team") == 2)
+    let both = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"delete":"Team","where":"TRUEPREDICATE"},
+        {"delete":"Hero","where":"TRUEPREDICATE"}]}
+        """)
+    #expect(both.status == 200, "\(both.text)")
+    #expect(both.json["deleted"]?.integer == 3, "\(both.text)")
+  }
+
+  @Test("a batch deletes objects that Deny protects until others of the batch are deleted")
+  func batchOfDeniedObjects() throws {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[{"name":"Node","relationships":[
+        {"name":"parent","destination":"Node","inverse":"children","deleteRule":"Deny"},
+        {"name":"children","destination":"Node","toMany":true,"inverse":"parent"}]}]}
+        """)
+    for values in ["{}", #"{"parent":1}"#, #"{"parent":2}"#, "{}"] {
+      _ = try file.insert("Node", values)
+    }
+    _ = try file.ask("PATCH", "/v1/objects/Node/1", body: #"{"parent":4}"#)
+    let some = try file.ask("DELETE", "/v1/objects/Node?where=SELF!=4")
+    #expect(some.status == 409 && some.text.contains("still-referenced"), "\(some.text)")
+    #expect(try Self.count(file, "Node") == 4)
+    let all = try file.ask("DELETE", "/v1/objects/Node?where=TRUEPREDICATE")
+    #expect(all.status == 200, "\(all.text)")
+    #expect(all.json["deleted"]?.integer == 4, "\(all.text)")
   }
 
   /// Deleting a cascades to its b, and Deny protects b while it has a c.

@@ -82,6 +82,40 @@ struct MigrationLossTests {
     #expect(try objections(from: Self.humans(), to: abstract, [("Hero", "{}")]) == [])
   }
 
+  @Test("A property of a subentity becomes required if each object has a value, or by its default")
+  func requiredBelow() throws {
+    let required = #"{"name":"motto","type":"String","optional":false}"#
+    let objects: [(entity: String, values: String)] = [
+      ("Hero", #"{"motto":"h"}"#), ("Hero", "{}"), ("Villain", "{}"),
+    ]
+    #expect(
+      try objections(
+        from: Self.humans(hero: Self.motto), to: Self.humans(hero: required), objects)
+        == ["Hero.motto is not optional and has no default, and 1 objects have no value"])
+    #expect(
+      try objections(
+        from: Self.humans(hero: Self.motto),
+        to: Self.humans(hero: required.replacing("false", with: #"false,"default":"-""#)), objects)
+        == [])
+    #expect(
+      try objections(
+        from: Self.humans(heroLinks: Self.friend),
+        to: Self.humans(
+          heroLinks: Self.friend.replacing(#""Human""#, with: #""Human","optional":false"#)),
+        [("Hero", "{}"), ("Hero", #"{"friend":1}"#)])
+        == ["Hero.friend is not optional, and 1 objects have none"])
+    let file = try SampleModel.served(text: Self.humans(hero: Self.motto))
+    for object in objects { _ = try file.insert(object.entity, object.values) }
+    let model = try ModelFile(parsing: Array(Self.humans(hero: required).utf8))
+    #expect(
+      throws: StoreError.unusable(
+        """
+        the tables do not match the model:
+        Hero.motto is not optional, and 1 rows of `Human` have no value in `motto`
+        """)
+    ) { try file.restart(model: model) }
+  }
+
   private static func link(to destination: String, more: String = "") -> String {
     """
     {"entities":[{"name":"A","relationships":[{"name":"to","destination":"\(destination)"\(more)}]},

@@ -160,6 +160,74 @@ struct MigrationTests {
     #expect(try again.ask("/v1/objects/Author/1?select=books").text.contains("[1,2]"))
   }
 
+  /// A model of groups and their members, both lists in an order of their own. `Group` is the first entity
+  /// in the file, so its relationship names the join table.
+  private static func groups(
+    group: String = #""name":"Group""#, people: String = #""name":"people""#,
+    person: String = #""name":"Person""#, groups: String = #""name":"groups""#
+  ) -> String {
+    func name(_ declaration: String) -> String {
+      String(declaration.split(separator: "\"")[2])
+    }
+    return """
+      {"entities":[{\(group),"relationships":[{\(people),"destination":"\(name(person))",
+        "toMany":true,"ordered":true,"inverse":"\(name(groups))"}]},
+      {\(person),"relationships":[{\(groups),"destination":"\(name(group))",
+        "toMany":true,"ordered":true,"inverse":"\(name(people))"}]}]}
+      """
+  }
+
+  static let groupVersions: [(text: String, group: String, person: String)] = [
+    (
+      groups(group: #""name":"Team","renamingIdentifier":"Group""#),
+      "Team/1?select=people", "Person/3?select=groups"
+    ),
+    (
+      groups(person: #""name":"Member","renamingIdentifier":"Person""#),
+      "Group/1?select=people", "Member/3?select=groups"
+    ),
+    (
+      groups(people: #""name":"members","renamingIdentifier":"people""#),
+      "Group/1?select=members", "Person/3?select=groups"
+    ),
+    (
+      groups(groups: #""name":"teams","renamingIdentifier":"groups""#),
+      "Group/1?select=people", "Person/3?select=teams"
+    ),
+  ]
+
+  @Test("both orders of a many-to-many relationship survive renamings", arguments: 0..<4)
+  func ordersOfBothSides(_ index: Int) throws {
+    let file = try SampleModel.served(text: Self.groups())
+    for _ in 1...3 { _ = try file.insert("Person", "{}") }
+    #expect(try file.insert("Group", #"{"people":[3,1,2]}"#) == 1)
+    #expect(try file.insert("Group", #"{"people":[2,3]}"#) == 2)
+    _ = try file.ask("PATCH", "/v1/objects/Person/3", body: #"{"groups":[2,1]}"#)
+    file.stop()
+    let (text, group, person) = Self.groupVersions[index]
+    _ = try file.migrate(to: ModelFile(parsing: Array(text.utf8)))
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/\(group)").text.contains("[3,1,2]"))
+    #expect(try again.ask("/v1/objects/\(person)").text.contains("[2,1]"))
+  }
+
+  @Test func anOrderedRelationshipKeepsItsOrderAsItsInverseBecomesToOne() throws {
+    let many = Self.version(
+      books:
+        #"{"name":"books","destination":"Book","toMany":true,"ordered":true,"inverse":"author"}"#,
+      bookAuthor: #"{"name":"author","destination":"Author","toMany":true,"inverse":"books"}"#)
+    let file = try SampleModel.served(text: many)
+    for _ in 1...3 { _ = try file.insert("Book", "{}") }
+    #expect(try file.insert("Author", #"{"name":"Ann","books":[3,1,2]}"#) == 1)
+    file.stop()
+    let one = Self.version(
+      books:
+        #"{"name":"books","destination":"Book","toMany":true,"ordered":true,"inverse":"author"}"#)
+    _ = try file.migrate(to: ModelFile(parsing: Array(one.utf8)))
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Author/1?select=books").text.contains("[3,1,2]"))
+  }
+
   @Test func anEntityMovesInTheHierarchy() throws {
     let file = try Self.migrated(
       """

@@ -139,6 +139,44 @@ struct ModelRulesTests {
     #expect(mentor.status == 200)
   }
 
+  @Test(
+    "a required relationship may be set by its inverse in the same save, in any order",
+    arguments: [
+      #"{"insert":"Team","temporaryID":"t","values":{"members":[{"temporaryID":"h"}]}}"#,
+      #"{"insert":"Team","temporaryID":"t","values":{"members":{"add":[{"temporaryID":"h"}]}}}"#,
+      #"{"insert":"Team","temporaryID":"t","values":{"lead":{"temporaryID":"h"}}}"#,
+    ])
+  func requiredInverse(team: String) throws {
+    let isLead = team.contains("lead")
+    let required = isLead ? "leads" : "team"
+    let model = """
+      {"entities":[{"name":"Team","relationships":[
+        {"name":"members","destination":"Hero","toMany":true,"inverse":"team"},
+        {"name":"lead","destination":"Hero","inverse":"leads"}]},
+      {"name":"Hero","attributes":[{"name":"name","type":"String","optional":false}],
+        "relationships":[
+        {"name":"team","destination":"Team","inverse":"members","optional":\(isLead)},
+        {"name":"leads","destination":"Team","inverse":"lead","optional":\(!isLead)}]}]}
+      """
+    let hero = #"{"insert":"Hero","temporaryID":"h","values":{"name":"A"}}"#
+    for changes in [[team, hero], [hero, team]] {
+      let file = try SampleModel.served(text: model)
+      let answer = try file.ask(
+        "POST", "/v1/save", body: #"{"changes":[\#(changes.joined(separator: ","))]}"#)
+      #expect(answer.status == 200, "\(changes): \(answer.text)")
+      #expect(try file.ask("/v1/objects/Hero/1?select=\(required)").json[required]?.integer == 1)
+    }
+    let file = try SampleModel.served(text: model)
+    let inserts = #"{"insert":"Hero","temporaryID":"h"},{"insert":"Hero","values":{"name":"B"}}"#
+    let nameless = try file.ask(
+      "POST", "/v1/save", body: #"{"changes":[\#(team),\#(inserts)]}"#)
+    #expect(nameless.status == 422)
+    #expect(
+      try nameless.errors().map {
+        [$0["change"]?.integer.map(String.init), $0["property"]?.string, $0["code"]?.string]
+      } == [["1", "name", "missing"], ["2", required, "missing"]], "\(nameless.text)")
+  }
+
   // MARK: Delete rules
 
   @Test func cascadeDeletesMembers() throws {

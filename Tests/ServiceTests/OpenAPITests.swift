@@ -45,6 +45,22 @@ struct OpenAPITests {
     }
   }
 
+  @Test("Every request that takes an Idempotency-Key has the response for a key of another request")
+  func reusedKeys() throws {
+    let key = JSON.string("#/components/parameters/idempotencyKey")
+    var count = 0
+    for path in members(try document()["paths"]) {
+      for operation in members(path.value) {
+        let parameters = operation.value["parameters"]?.elements ?? []
+        guard parameters.contains(where: { $0["$ref"] == key }) else { continue }
+        count += 1
+        #expect(
+          operation.value["responses"]?["422"] != nil, "\(operation.name) \(path.name)")
+      }
+    }
+    #expect(count > 30)
+  }
+
   @Test("Every reference leads to a component, and every component's name is one")
   func references() throws {
     let document = try document()

@@ -77,6 +77,24 @@ struct PostgresLockTests {
     #expect(try Self.text(Self.values, observer) == "2,2,2")
   }
 
+  @Test("A wait that meets the reload of its table ends with the new values")
+  func waitDuringReload() throws {
+    let database = try ServedDatabase(Self.items)
+    let (holder, observer) = (
+      try PostgresConnection(database.target), try PostgresConnection(database.target)
+    )
+    let start = try database.ask("/v1/objects/item?sort=id")
+    let token = try #require(start.json["token"]?.string)
+    try database.runExternally("UPDATE item SET v = 1 WHERE id = 1")
+    try holder.execute("BEGIN; TRUNCATE item; INSERT INTO item VALUES (1, 5), (2, 0), (3, 0)")
+    let wait = database.begin("GET", "/v1/objects/item?sort=id&since=\(token)&wait=20")
+    try Self.waitForLocks(1, on: observer)
+    try holder.execute("COMMIT")
+    let answer = try #require(wait.wait(seconds: 60))
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(answer.text.contains(#""v":5"#), "\(answer.text)")
+  }
+
   @Test("A batch and a save of several changes are made one after the other")
   func batchBesideSave() throws {
     let database = try ServedDatabase(Self.items)
@@ -255,13 +273,16 @@ struct PostgresLockTests {
 
   @Test("A table without live results is refused with a reason that concerns any database")
   func reasonOfUnfollowedTable() throws {
-    let database = try ServedDatabase("CREATE UNLOGGED TABLE t(id int PRIMARY KEY)")
-    let answer = try database.ask("/v1/objects/t?since=now&wait=0")
-    #expect(answer.status == 400)
-    #expect(
-      answer.json["detail"]?.string
-        == "`t` cannot be followed: it is a view, has no primary key, is served read only, or is one of "
-        + "the tables that the limits in the manual name.")
+    let database = try ServedDatabase(
+      "CREATE UNLOGGED TABLE t(id int PRIMARY KEY); CREATE TABLE u(id int PRIMARY KEY DEFERRABLE)")
+    for table in ["t", "u"] {
+      let answer = try database.ask("/v1/objects/\(table)?since=now&wait=0")
+      #expect(answer.status == 400)
+      #expect(
+        answer.json["detail"]?.string
+          == "`\(table)` cannot be followed: it is a view, has no primary key or only a DEFERRABLE one, is "
+          + "served read only, or is one of the tables that the limits in the manual name.")
+    }
   }
 
   @Test("No text equals or contains a text with U+0000, which PostgreSQL does not store")

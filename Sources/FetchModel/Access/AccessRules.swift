@@ -174,7 +174,14 @@ extension AccessRules {
               + "column `id`, or leave the column out of it")
           continue
         }
-        for number in numbers(of: attribute, entity, place) {
+        let numbers = numbers(of: attribute, entity, place)
+        guard !numbers.contains(where: { entity.keyProperties.contains(.attribute($0)) }) else {
+          report(
+            "\(place)/hidden",
+            "cannot be hidden, because it is part of the key: the ids of `\(name)` contain it")
+          continue
+        }
+        for number in numbers {
           entities[index].hidden[number] = compileConstant(rule, index, "\(place)/hidden")
         }
       }

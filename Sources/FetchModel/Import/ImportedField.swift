@@ -26,6 +26,12 @@ public struct RowRefusal: Error, Sendable, Hashable {
     self.property = property
     self.detail = detail
   }
+
+  /// A row that the database accepted but did not write.
+  package static func leftOut(isInsert: Bool) -> RowRefusal {
+    RowRefusal(
+      detail: "the database \(isInsert ? "inserted" : "updated") no row (a trigger leaves it out)")
+  }
 }
 
 /// The reason why an import could not begin.

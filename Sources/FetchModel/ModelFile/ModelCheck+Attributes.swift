@@ -43,7 +43,9 @@ extension ModelCheck {
       guard let bound else { continue }
       if !isOrdered {
         report("\(place)/\(name)", "\(attribute.type.rawValue) has no order to bound")
-      } else if Value(bound, as: attribute.storedType) == nil {
+      } else if let value = Value(bound, as: attribute.storedType) {
+        checkRange(value, attribute.type, "\(place)/\(name)")
+      } else {
         report(
           "\(place)/\(name)",
           "takes \(attribute.storedType.expectation), not \(bound.kind)")
@@ -60,6 +62,16 @@ extension ModelCheck {
       }
     }
     checkLengths(attribute, place)
+  }
+
+  /// Reports a bound that is no value of the type.
+  private mutating func checkRange(
+    _ bound: Value, _ type: ModelFile.AttributeType, _ place: String
+  ) {
+    guard !isStored, !ModelFile.Attribute(name: "", type: type).violations(of: bound).isEmpty else {
+      return
+    }
+    report(place, "is no value of \(type.rawValue)")
   }
 
   private mutating func checkLengths(_ attribute: ModelFile.Attribute, _ place: String) {
@@ -121,10 +133,15 @@ extension ModelCheck {
       guard let relationship = model.relationship(name, of: entity.name),
         relationship.isToMany
       else { return report(place, "\(entity.name) has no to-many relationship `\(name)`") }
-      checkType(attribute, holds: .integer64, place)
-      guard case .sum(_, let summed) = derivation else { return }
+      guard case .sum(_, let summed) = derivation else {
+        checkType(attribute, holds: .integer64, place)
+        break
+      }
       let found = model.attributes(of: relationship.destination).first { $0.name == summed }
-      if found?.storedType.isNumeric != true {
+      if let found, found.storedType.isNumeric {
+        let isFractional = [.decimal, .double, .float].contains(found.type)
+        checkType(attribute, holds: isFractional ? found.type : .integer64, place)
+      } else {
         report(place, "\(relationship.destination) has no number `\(summed)`")
       }
     }
@@ -165,7 +182,9 @@ extension ModelFile.AttributeType {
   /// True if a derived attribute of this type may have the values of another type.
   fileprivate func holds(_ other: Self) -> Bool {
     switch self {
-    case .integer16, .integer32, .integer64, .decimal, .double, .float:
+    case .integer16, .integer32, .integer64:
+      [.integer16, .integer32, .integer64, .boolean].contains(other)
+    case .decimal, .double, .float:
       [.integer16, .integer32, .integer64, .decimal, .double, .float, .boolean].contains(other)
     case .string: ![.boolean, .date, .binary, .transformable].contains(other)
     case .uri: [.uri, .string].contains(other)

@@ -112,8 +112,8 @@ extension Problem {
   package static func notObservable(_ entity: String) -> Problem {
     badRequest(
       "not-observable",
-      "`\(entity)` cannot be followed: it is a view, has no primary key, is served read only, or is one of "
-        + "the tables that the limits in the manual name.")
+      "`\(entity)` cannot be followed: it is a view, has no primary key or only a DEFERRABLE one, is served "
+        + "read only, or is one of the tables that the limits in the manual name.")
   }
 
   /// A 503 that the client repeats after a second.

@@ -107,6 +107,7 @@ public struct SaveResolver: Sendable {
       changes: drafts.indices.map { resolution.resolve(drafts[$0], at: $0) })
     if let error = resolution.refusedCondition { throw .condition(error) }
     request.problems = resolution.problems
+    request.setRequiredInverses(model)
     return request
   }
 }

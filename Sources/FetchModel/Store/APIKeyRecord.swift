@@ -37,9 +37,10 @@ public struct APIKeyRecord: Sendable, Hashable {
     self.revoked = revoked
   }
 
-  /// True if the key may be stored beside `keys`: if it is revoked, or no active key has its name.
+  /// True if the key may be stored beside `keys`: if it is revoked, or no active key has its name, or has
+  /// the name as its id.
   package func mayBeAdded(to keys: [APIKeyRecord]) -> Bool {
-    revoked != nil || !keys.contains { $0.name == name && $0.revoked == nil }
+    revoked != nil || !keys.contains { [$0.name, $0.id].contains(name) && $0.revoked == nil }
   }
 
   /// The key of `keys` that is not revoked and has this id or, if none has, this name.

@@ -57,7 +57,7 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
 
   /// The predicate sent to the store.
   var effectivePredicate: FetchPredicate? {
-    let standard = ignoresDefaultPredicate ? nil : Element.defaultPredicate
+    let standard = ignoresDefaultPredicate ? nil : Element.effectivePredicate
     guard let standard else { return predicate }
     return predicate.map { standard && $0 } ?? standard
   }
@@ -96,7 +96,7 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
         body.append(.init(name: "arguments", value: .array(predicate.arguments)))
       }
     }
-    let terms = sortDescriptors.isEmpty ? Element.defaultSortDescriptors : sortDescriptors
+    let terms = sortDescriptors.isEmpty ? Element.effectiveSortDescriptors : sortDescriptors
     if let section { body.append(.init(name: "section", value: .string(section.text))) }
     if !terms.isEmpty {
       body.append(.init(name: "sort", value: .array(terms.map { .string($0.text) })))
@@ -105,7 +105,7 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
     if fetchOffset != 0 {
       body.append(.init(name: "offset", value: .number(String(fetchOffset))))
     }
-    if let select = propertiesToFetch ?? Element.propertiesToFetch {
+    if let select = propertiesToFetch ?? Element.effectiveSelection {
       body.append(.init(name: "select", value: .array(select.map { .string($0) })))
     }
     if !includesSubentities { body.append(.init(name: "subentities", value: .boolean(false))) }

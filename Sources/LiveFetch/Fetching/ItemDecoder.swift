@@ -191,6 +191,8 @@ final class MemberDecoder: Decoder {
     return ItemDecoder(.object(first + members.members), in: codingPath)
   }
 
+  fileprivate var isItem: Bool { id != nil }
+
   fileprivate var names: [String] { (id == nil ? [] : ["id"]) + members.names }
 
   /// Returns the value of a member. The search begins at the member that was found last, because a type
@@ -251,25 +253,31 @@ private struct ItemMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
   // The default implementations would search for the member three times.
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    isPresent(key) ? try decode(type, forKey: key) : nil
+    try isPresent(key) ? decode(type, forKey: key) : nil
   }
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    isPresent(key) ? try decode(type, forKey: key) : nil
+    try isPresent(key) ? decode(type, forKey: key) : nil
   }
   func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    isPresent(key) ? try decode(type, forKey: key) : nil
+    try isPresent(key) ? decode(type, forKey: key) : nil
   }
   func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    isPresent(key) ? try decode(type, forKey: key) : nil
+    try isPresent(key) ? decode(type, forKey: key) : nil
   }
   func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-    isPresent(key) ? try decode(type, forKey: key) : nil
+    try isPresent(key) ? decode(type, forKey: key) : nil
   }
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-    isPresent(key) ? try decoder(for: key).decode(type) : nil
+    try isPresent(key) ? decoder(for: key).decode(type) : nil
   }
 
-  private func isPresent(_ key: Key) -> Bool { value(key).map { !$0.isNull } ?? false }
+  /// Throws if the key is a key path that an item lacks: no fetch selects it unless the request names it,
+  /// so that nil would be wrong.
+  private func isPresent(_ key: Key) throws -> Bool {
+    if let value = value(key) { return !value.isNull }
+    if decoder.isItem, key.stringValue.contains(".") { _ = try required(key) }
+    return false
+  }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type, forKey key: Key

@@ -312,7 +312,9 @@ public final class LocalStore: ModelledStore {
     }
     if Task.isCancelled, case .failure(.queryTimeout) = rows { throw ObjectStoreError.cancelled }
     return try rows.get().map { row in
-      if row.values.count == 1, type is any PredicateArgumentConvertible.Type {
+      if row.values.count == 1, type is any PredicateArgumentConvertible.Type,
+        !(type is any CodableAttributeValue.Type)
+      {
         return try ItemCoding.decode(type, from: row.values[0].json)
       }
       return try ItemCoding.decode(type, from: row)

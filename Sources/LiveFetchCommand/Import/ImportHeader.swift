@@ -8,6 +8,8 @@ struct ImportHeader {
   let names: [String]
   /// The file's columns that have them; nil if all are imported.
   let places: [Int]?
+  /// True if names that differ only in case are two columns: in PostgreSQL, but not in SQLite.
+  let distinguishesCase: Bool
 
   /// The problem with the names, for the user; nil if they are valid.
   var problem: String? {
@@ -24,11 +26,11 @@ struct ImportHeader {
   /// The number of a column in the file, from 1.
   private func number(_ index: Int) -> Int { (places?[index] ?? index) + 1 }
 
-  /// The problem that a name occurs twice. SQLite treats names that differ only in case as equal.
+  /// The problem that a name occurs twice.
   private var duplicateProblem: String? {
-    var indexes: [String: Int] = [:]
+    var indexes: [[UInt8]: Int] = [:]
     for (index, name) in names.enumerated() {
-      guard let first = indexes.updateValue(index, forKey: name.lowercased()) else { continue }
+      guard let first = indexes.updateValue(index, forKey: key(name)) else { continue }
       let both =
         names[first] == name
         ? "'\(name)'" : "'\(names[first])' and '\(name)', which differ only in case"
@@ -36,5 +38,10 @@ struct ImportHeader {
         "columns \(number(first)) and \(number(index)) are both \(both): name one differently in the file"
     }
     return nil
+  }
+
+  /// The form in which names of one column are equal. SQLite ignores the case of ASCII letters alone.
+  private func key(_ name: String) -> [UInt8] {
+    name.utf8.map { !distinguishesCase && (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
   }
 }

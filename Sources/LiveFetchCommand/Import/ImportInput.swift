@@ -25,7 +25,10 @@ struct ImportInput {
       throw failure("\(source.name): \(error.detail)", .unusableStore)
     }
     (properties, places) = try Self.selection(of: records.names, source.name, command.map)
-    if let problem = ImportHeader(names: properties, places: places).problem {
+    let isDatabase = if case .database = command.location { true } else { false }
+    let header = ImportHeader(
+      names: properties, places: places, distinguishesCase: isDatabase)
+    if let problem = header.problem {
       throw failure("\(source.name): line \(max(1, records.line)): \(problem)", .unusableStore)
     }
   }

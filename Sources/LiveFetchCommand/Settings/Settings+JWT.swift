@@ -8,8 +8,8 @@ import Service
 import Synchronization
 
 extension Settings {
-  /// Refuses JWTs in a program without them, rules for JWTs if none are accepted, and a JWKS address without TLS, where keys could
-  /// be changed in transit.
+  /// Refuses JWTs in a program without them, rules for JWTs if none are accepted, and a JWKS address
+  /// with a password, or without TLS, where keys could be changed in transit.
   func checkJWT() throws(SettingError) {
     for setting in [Setting.jwtKey, .jwksURL] where !JWTKey.isSupported {
       guard let entry = self[setting] else { continue }
@@ -23,13 +23,20 @@ extension Settings {
     }
     guard let entry = self[.jwksURL], let text = text(.jwksURL) else { return }
     let url = URLComponents(string: text)
+    // The message does not repeat the address, and neither may other messages show a password.
+    guard url?.user == nil, url?.password == nil else {
+      throw SettingError(
+        "\(entry.origin.name(of: .jwksURL)) takes an address without a user and a password")
+    }
+    // An IPv6 address is in brackets.
+    let host = (url?.host ?? "").trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
     let isSafe =
       switch url?.scheme?.lowercased() {
       case "https": true
-      case "http": HostNames.isLoopback(url?.host ?? "")
+      case "http": HostNames.isLoopback(host)
       default: false
       }
-    guard isSafe, url?.host?.isEmpty == false else {
+    guard isSafe, !host.isEmpty else {
       throw SettingError(
         "\(entry.origin.name(of: .jwksURL)) takes an https address; http on loopback alone")
     }

@@ -102,6 +102,8 @@ struct CatchUpJob: Sendable {
   /// The time from which it is not started any more; nil for a stream's.
   let latestStart: ContinuousClock.Instant?
   let ticket: CatchUpTicket
+  /// True if it has begun again because it needed a newer state than its transaction had.
+  var isRepeated = false
 
   /// The time for which outcomes are collected and reported together: a report has a fixed cost, and the
   /// clients of a quick job do not wait for a slow one.
@@ -138,9 +140,15 @@ struct CatchUpJob: Sendable {
         var finished: [FinishedCatchUp] = []
         var nextReport = ContinuousClock.now
         repeat {
-          let job = rest.removeFirst()
+          var job = rest.removeFirst()
           awaited.begin([job])
-          finished.append(FinishedCatchUp(job: job, outcome: job.outcome(context, isEnding)))
+          let outcome = job.outcome(context, isEnding)
+          if case .failed(.busy) = outcome, !job.isRepeated, !job.ticket.isCancelled, !isEnding() {
+            job.isRepeated = true
+            rest.append(job)
+            break
+          }
+          finished.append(FinishedCatchUp(job: job, outcome: outcome))
           guard ContinuousClock.now >= nextReport else { continue }
           report(finished)
           finished = []

@@ -121,7 +121,7 @@ extension LiveQueries {
           throw .queryTimeout
         }
         try serve(prepared, key, context, now: now)
-      } catch .queryTimeout {
+      } catch .queryTimeout, .busy {
         respondWithStale(key, to: prepared, known, now: now)
       } catch {
         failCatchUp(key, context.transaction.mapError(error))

@@ -99,8 +99,8 @@ extension LiveQueries {
       guard let from = start, try follow(request, from: from, context, now: now)
       else { return send(.expired, to: request.waiter) }
     } catch {
-      if error == .queryTimeout, let start {
-        context.recordTimeout(of: request.caller)
+      if error == .queryTimeout || error == .busy, let start {
+        if error == .queryTimeout { context.recordTimeout(of: request.caller) }
         return continueInBackground(request, from: start)
       }
       send(.failed(context.transaction.mapError(error)), to: request.waiter)

@@ -206,7 +206,7 @@ struct LiveQueries {
   }
 
   /// Advances one active query. If it fails, it ends and its clients get the error; if it exceeds the
-  /// time limit, it continues in the background.
+  /// time limit, or needs a newer state, it continues in the background.
   ///
   /// - Parameters:
   ///   - base: the position that every active query is up to date with.
@@ -241,7 +241,7 @@ struct LiveQueries {
       if hasDiff { counters.changed += 1 }
       query.log.trim(to: configuration.maxLoggedChanges)
       measure(query)
-    } catch .queryTimeout {
+    } catch .queryTimeout, .busy {
       postpone(query, at: current)
     } catch {
       end(query, context.transaction.mapError(error))

@@ -100,11 +100,17 @@ extension MigrationPlanner {
     guard let relationship = new.file.relationship(key.property, of: key.entity),
       let before = match.oldRelationship(relationship, of: key.entity),
       let oldEntity = match.oldEntity(of: key.entity),
-      let declarer = old.file.declaringEntity(of: before.name, in: oldEntity),
-      case .members? = old.links[PropertyKey(entity: declarer, property: before.name)],
-      let position = old.positions[PropertyKey(entity: declarer, property: before.name)]
+      let oldKey = old.file.key(of: before.name, in: oldEntity),
+      let position = old.positions[oldKey]
     else { return step }
-    return "coalesce(o.\(quoted(position)), \(step))"
+    switch old.links[oldKey] {
+    case .members?: return "coalesce(o.\(quoted(position)), \(step))"
+    case .join?:
+      guard let links = links(before, of: oldEntity, isSwapped: false) else { return step }
+      let place = "SELECT l.position FROM (\(links)) AS l WHERE l.member = o.\(ModelTriggers.id)"
+      return "coalesce((\(place)), \(step))"
+    default: return step
+    }
   }
 
   /// Returns the relationship that a join table of the new version stores in its first direction.
@@ -157,8 +163,10 @@ extension MigrationPlanner {
     let positions = table.columns.compactMap { column -> (name: String, value: String)? in
       guard case .position(let ordered) = column.role else { return nil }
       let isForward = ordered == key
-      let fallback = "l.\(isForward ? "member" : "owner") * \(ModelTriggers.positionStep)"
-      return (quoted(column.name), isForward ? "coalesce(l.position, \(fallback))" : fallback)
+      let (old, id) = isForward ? ("position", "member") : ("owner_position", "owner")
+      return (
+        quoted(column.name), "coalesce(l.\(old), l.\(id) * \(ModelTriggers.positionStep))"
+      )
     }
     let columns = ends + positions.map(\.name)
     let values = ["l.owner", "l.member"] + positions.map(\.value)
@@ -176,8 +184,9 @@ extension MigrationPlanner {
 
   // MARK: Links in the old tables
 
-  /// Returns a query for the old links of a relationship, or of its inverse:
-  /// SELECT … AS owner, … AS member, … AS position
+  /// Returns a query for the old links of a relationship, or of its inverse, with the position of the
+  /// member among the owner's members, and of the owner among the member's owners (NULL if unordered):
+  /// SELECT … AS owner, … AS member, … AS position, … AS owner_position
   private func oldLinks(
     _ relationship: ModelFile.Relationship, of entity: String
   ) -> String? {
@@ -196,34 +205,46 @@ extension MigrationPlanner {
   private func links(
     _ relationship: ModelFile.Relationship, of entity: String, isSwapped: Bool
   ) -> String? {
-    guard let declarer = old.file.declaringEntity(of: relationship.name, in: entity) else {
-      return nil
-    }
-    let key = PropertyKey(entity: declarer, property: relationship.name)
-    let none = "CAST(NULL AS \(old.dialect.integer))"
-    let position = old.positions[key].map(quoted) ?? none
+    guard let key = old.file.key(of: relationship.name, in: entity) else { return nil }
+    let inverse = old.file.inverse(of: relationship)
+      .flatMap { old.file.key(of: $0.name, in: relationship.destination) }
     let id = ModelTriggers.id
     let (owner, member) = isSwapped ? ("member", "owner") : ("owner", "member")
+    let (place, inversePlace) =
+      isSwapped ? ("owner_position", "position") : ("position", "owner_position")
+    let positions = """
+      \(position(of: key)) AS \(place), \(position(of: inverse)) AS \(inversePlace)
+      """
     switch old.links[key] {
     case .column(let column)?:
-      let table = quoted(old.file.root(of: declarer))
       return """
-        SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), \(none) AS position \
-        FROM \(table) WHERE \(quoted(column)) IS NOT NULL
+        SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), \(positions) \
+        FROM \(quoted(old.file.root(of: key.entity))) WHERE \(quoted(column)) IS NOT NULL
         """
     case .members(let inverse)?:
       guard let column = old.columnNames[inverse] else { return nil }
-      let table = quoted(old.file.root(of: inverse.entity))
       return """
-        SELECT \(quoted(column)) AS \(owner), \(id) AS \(member), \(position) AS position \
-        FROM \(table) WHERE \(quoted(column)) IS NOT NULL
+        SELECT \(quoted(column)) AS \(owner), \(id) AS \(member), \(positions) \
+        FROM \(quoted(old.file.root(of: inverse.entity))) WHERE \(quoted(column)) IS NOT NULL
         """
     case .join(let table, let source, let destination)?:
       return """
         SELECT \(quoted(source)) AS \(owner), \(quoted(destination)) AS \(member), \
-        \(position) AS position FROM \(quoted(table))
+        \(positions) FROM \(quoted(table))
         """
     case nil: return nil
     }
+  }
+
+  /// Returns SQL for the position in an old relationship; NULL if it is unordered.
+  private func position(of key: PropertyKey?) -> String {
+    key.flatMap { old.positions[$0] }.map(quoted) ?? "CAST(NULL AS \(old.dialect.integer))"
+  }
+}
+
+extension ModelFile {
+  /// The key of a property that `entity` declares or inherits.
+  fileprivate func key(of property: String, in entity: String) -> PropertyKey? {
+    declaringEntity(of: property, in: entity).map { PropertyKey(entity: $0, property: property) }
   }
 }

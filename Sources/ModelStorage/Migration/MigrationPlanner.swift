@@ -153,12 +153,16 @@ extension MigrationPlanner {
       source.entities.allSatisfy({ $0.old == $0.new })
     else { return false }
     return source.entities.allSatisfy { pair in
-      let attributes = new.file.attributes(of: pair.new).allSatisfy {
-        match.oldAttribute($0, of: pair.new).map(\.name) == $0.name
+      // A subentity's column may be NULL, also if the property is required: its values are checked.
+      let attributes = new.file.attributes(of: pair.new).allSatisfy { attribute in
+        let before = match.oldAttribute(attribute, of: pair.new)
+        return before?.name == attribute.name
+          && (attribute.isOptional || before?.isOptional == false || attribute.derivation != nil)
       }
       let relationships = new.file.relationships(of: pair.new).allSatisfy { relationship in
         let before = match.oldRelationship(relationship, of: pair.new)
         return before?.name == relationship.name && before?.isToMany == relationship.isToMany
+          && (relationship.isOptional || before?.isOptional == false || relationship.isToMany)
       }
       return attributes && relationships
     }

@@ -26,7 +26,8 @@ final class PostgresConnection: @unchecked Sendable {
   private static let settings = """
     SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET TimeZone = 'UTC'; \
     SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'iso_8601'; SET extra_float_digits = 1; \
-    SET bytea_output = 'hex'; SET client_min_messages = 'warning'; SET jit = off
+    SET bytea_output = 'hex'; SET array_nulls = on; SET client_min_messages = 'warning'; \
+    SET jit = off
     """
 
   /// Connects.

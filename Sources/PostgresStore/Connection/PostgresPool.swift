@@ -2,24 +2,35 @@
 
 import Foundation
 import LiveFetchThreads
-import Synchronization
 
 /// Connections to one server. Used from any thread that may wait.
 final class PostgresPool: Sendable {
-  private struct Idle {
-    var connections: [PostgresConnection] = []
+  private struct State {
+    /// The most recently used one is last, and taken first.
+    var idle: [PostgresConnection] = []
+    /// The number of connections in use, and of those that are being opened.
+    var busy = 0
+    /// After the server has refused a further connection: the time before which no other one is opened while
+    /// some are in use.
+    var nextAttempt: ContinuousClock.Instant?
     var isClosed = false
+
+    /// True if a caller without an idle connection waits for one in use instead of opening another one.
+    var mustWait: Bool {
+      guard idle.isEmpty, busy > 0, let nextAttempt else { return false }
+      return ContinuousClock.now < nextAttempt
+    }
   }
+
+  /// The pause before another connection is tried after a refused one.
+  private static let pause = Duration.seconds(1)
 
   private let target: String
   private let setup: String
-  /// Protects the idle connections. `Mutex` hands itself to the thread that waits longest, and with more
+  /// Protects the state. `Mutex` hands itself to the thread that waits longest, and with more
   /// threads than cores they would all wait for each other's turn.
   private let lock = NSLock()
-  /// The most recently used one is taken first.
-  nonisolated(unsafe) private var idle = Idle()
-  /// The number of connections in use.
-  private let busy = Atomic(0)
+  nonisolated(unsafe) private var state = State()
   /// As many permits as there may be connections.
   private let permits: MonotonicSemaphore
   private let waitLimit: Duration
@@ -40,7 +51,8 @@ final class PostgresPool: Sendable {
     permits = MonotonicSemaphore(value: max(1, connections))
   }
 
-  /// Runs `body` with a connection on this thread, which waits for both.
+  /// Runs `body` with a connection on this thread, which waits for both. If the server refuses a further
+  /// connection, waits for one that is in use.
   ///
   /// - Parameter deadline: the end of the wait for a connection.
   func withConnection<Result>(
@@ -48,34 +60,61 @@ final class PostgresPool: Sendable {
     _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     let limit = deadline.map { min(waitLimit, max(.zero, $0 - .now)) } ?? waitLimit
-    guard permits.wait(seconds: limit / .seconds(1)) else { throw .noFreeConnection }
-    defer { permits.signal() }
-    let connection = try checkOut(until: deadline)
-    busy.add(1, ordering: .relaxed)
-    defer {
-      busy.subtract(1, ordering: .relaxed)
-      putBack(connection)
+    let end = ContinuousClock.now + limit
+    var permitCount = 0
+    defer { for _ in 0..<permitCount { permits.signal() } }
+    while true {
+      // Each further permit is that of a caller that has returned its connection.
+      let left = max(.zero, end - .now)
+      guard permits.wait(seconds: left / .seconds(1)) else { throw .noFreeConnection }
+      permitCount += 1
+      guard let connection = try checkOut(until: deadline) else { continue }
+      defer { putBack(connection) }
+      return try body(connection)
     }
-    return try body(connection)
   }
 
   /// The numbers of open connections.
   var connectionCounts: (idle: Int, busy: Int) {
-    (lock.withLock { idle.connections.count }, busy.load(ordering: .relaxed))
+    lock.withLock { (state.idle.count, state.busy) }
   }
 
+  /// Returns nil if the server refuses a further connection while others are in use.
   private func checkOut(
     until deadline: ContinuousClock.Instant?
-  ) throws(PostgresError) -> PostgresConnection {
+  ) throws(PostgresError) -> PostgresConnection? {
     while true {
-      let (known, isClosed) = lock.withLock { (idle.connections.popLast(), idle.isClosed) }
-      if isClosed { throw .closed }
-      guard let known else {
-        let limit = deadline.map { $0 - .now } ?? PostgresConnection.defaultLimit
-        return try PostgresConnection(target, setup: setup, within: limit)
+      let (known, isClosed, mustWait) = lock.withLock {
+        let mustWait = state.mustWait
+        if !state.isClosed, !mustWait { state.busy += 1 }
+        return (state.idle.popLast(), state.isClosed, mustWait)
       }
+      if isClosed { throw .closed }
+      if mustWait { return nil }
+      guard let known else { return try open(until: deadline) }
       if known.isQuiet { return known }
+      lock.withLock { state.busy -= 1 }
       known.close()
+    }
+  }
+
+  /// Returns nil if the server refuses the connection while there are others.
+  private func open(
+    until deadline: ContinuousClock.Instant?
+  ) throws(PostgresError) -> PostgresConnection? {
+    let limit = deadline.map { $0 - .now } ?? PostgresConnection.defaultLimit
+    do throws(PostgresError) {
+      let connection = try PostgresConnection(target, setup: setup, within: limit)
+      lock.withLock { state.nextAttempt = nil }
+      return connection
+    } catch {
+      let hasOthers = lock.withLock {
+        state.busy -= 1
+        state.nextAttempt = ContinuousClock.now + Self.pause
+        return state.busy > 0 || !state.idle.isEmpty
+      }
+      guard hasOthers else { throw error }
+      return nil
     }
   }
 
@@ -83,8 +122,9 @@ final class PostgresPool: Sendable {
   private func putBack(_ connection: PostgresConnection) {
     if connection.isInTransaction { connection.rollBack() }
     let isKept = lock.withLock {
-      guard connection.isIdle, !idle.isClosed else { return false }
-      idle.connections.append(connection)
+      state.busy -= 1
+      guard connection.isIdle, !state.isClosed else { return false }
+      state.idle.append(connection)
       return true
     }
     if !isKept { connection.close() }
@@ -94,8 +134,10 @@ final class PostgresPool: Sendable {
   /// gets ``PostgresError/closed``.
   func close() {
     let connections = lock.withLock {
-      defer { idle = Idle(connections: [], isClosed: true) }
-      return idle.connections
+      let connections = state.idle
+      state.idle = []
+      state.isClosed = true
+      return connections
     }
     for connection in connections { connection.close() }
   }

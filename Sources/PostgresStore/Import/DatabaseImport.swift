@@ -332,16 +332,18 @@ extension DatabaseImport {
     _ rows: [PendingRow], columns: [Int]
   ) throws(StoreError) -> RowRefusal? {
     guard !columns.isEmpty else {
-      return try run("INSERT INTO \(tableName) DEFAULT VALUES", rows[0].values, []) {
-        inserted += $0
-      }
+      return try run(
+        "INSERT INTO \(tableName) DEFAULT VALUES", rows[0].values, [], inserting: 1
+      ) { inserted += $0 }
     }
     let places = "(\(columns.map { _ in "?" }.joined(separator: ", ")))"
     let sql = """
       INSERT INTO \(tableName) (\(columns.map(name).joined(separator: ", "))) \
       VALUES \(rows.map { _ in places }.joined(separator: ", "))
       """
-    return try run(sql, rows[0].values, rows.flatMap(\.values.values)) { inserted += $0 }
+    return try run(
+      sql, rows[0].values, rows.flatMap(\.values.values), inserting: rows.count
+    ) { inserted += $0 }
   }
 
   /// Updates the row with the key of `row`, or inserts it.
@@ -365,20 +367,31 @@ extension DatabaseImport {
     return try run(sql, row.values, set.map(\.1), then: found) { updated += $0 }
   }
 
-  /// Runs a statement. Returns the reason if it is refused.
+  /// Runs a statement. Returns the reason if it is refused, or if a trigger or rule leaves out a row;
+  /// it has then changed nothing.
   ///
-  /// - Parameter done: receives the number of written rows.
+  /// - Parameters:
+  ///   - count: The number of rows of an INSERT; nil for an UPDATE.
+  ///   - done: receives the number of written rows.
   private func run(
     _ sql: String, _ row: RowValues, _ values: [SQLValue], then more: [SQLValue] = [],
-    done: (Int) -> Void
+    inserting count: Int? = nil, done: (Int) -> Void
   ) throws(StoreError) -> RowRefusal? {
-    guard let constraint = try saveConnection.attempt(sql, values, then: more) else {
+    try saveConnection.run("SAVEPOINT livefetch_row")
+    let refusal: RowRefusal?
+    if let constraint = try saveConnection.attempt(sql, values, then: more) {
+      let problem = ConstraintProblem(
+        constraint, columns: saveConnection.columns(of: constraint, in: table, row: row), on: table)
+      refusal = RowRefusal(property: problem.property, detail: problem.detail)
+    } else if saveConnection.changedRows < count ?? 1 {
+      refusal = .leftOut(isInsert: count != nil)
+    } else {
+      refusal = nil
       done(saveConnection.changedRows)
-      return nil
     }
-    let problem = ConstraintProblem(
-      constraint, columns: saveConnection.columns(of: constraint, in: table, row: row), on: table)
-    return RowRefusal(property: problem.property, detail: problem.detail)
+    try saveConnection.run(
+      refusal == nil ? "RELEASE livefetch_row" : "ROLLBACK TO livefetch_row; RELEASE livefetch_row")
+    return refusal
   }
 }
 
@@ -401,7 +414,8 @@ extension DatabaseImport {
     if try isTracked.bool(0, 0) { _ = try PostgresHistory().install(on: connection) }
   }
 
-  /// Advances sequences past the values of earlier rows, before rows that leave the columns out.
+  /// Advances sequences past the values of earlier rows, before rows that leave the columns out. A
+  /// sequence that the role may not read stays as it is.
   ///
   /// - Parameter columns: The columns of the rows.
   private func advanceSequences(before columns: [Int]) throws(StoreError) {
@@ -416,7 +430,8 @@ extension DatabaseImport {
           SELECT setval(s, m) FROM (
             SELECT pg_get_serial_sequence($1::text, $2::text)::regclass AS s,
               (SELECT max(\(name(column)))::bigint FROM \(tableName)) AS m) AS found
-          WHERE m > coalesce(pg_sequence_last_value(s), 0)
+          WHERE CASE WHEN has_sequence_privilege(s::oid, 'SELECT, USAGE')
+            THEN m > coalesce(pg_sequence_last_value(s), 0) ELSE FALSE END
           """, [.text(tableName), .text(table.columns[column].name)])
       }
     }

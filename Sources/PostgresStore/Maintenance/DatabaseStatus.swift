@@ -78,9 +78,35 @@ extension PostgresStore {
     func integer(_ value: PostgresValue) -> Int {
       if case .integer(let integer) = value { Int(integer) } else { 0 }
     }
+    var oldest = seconds(row[2])
+    if oldest == nil { oldest = try oldestChange(connection) }
     return DatabaseStatus.HistoryExtent(
-      token: Token(position), rows: integer(row[1]), bytes: integer(row[0]),
-      oldest: seconds(row[2]), oldestTransaction: seconds(row[3]))
+      token: Token(position), rows: integer(row[1]), bytes: integer(row[0]), oldest: oldest,
+      oldestTransaction: seconds(row[3]))
+  }
+
+  /// The time of the first transaction in the history tables, in seconds since 1970; nil without one. A new
+  /// history has no marks for about a minute.
+  private static func oldestChange(
+    _ connection: PostgresConnection
+  ) throws(PostgresError) -> Double? {
+    let tables = try connection.query(
+      """
+      SELECT relname::text FROM pg_class
+      WHERE relnamespace = 'livefetch'::regnamespace AND relkind = 'r' AND relname ~ '^history_'
+      """)
+    guard tables.rowCount > 0 else { return nil }
+    let firsts = (0..<tables.rowCount).map { row in
+      "(SELECT livefetch_at FROM livefetch.\(quoted(tables.text(row, 0))) "
+        + "ORDER BY livefetch_xid, livefetch_seq LIMIT 1)"
+    }
+    let oldest = try connection.query(
+      """
+      SELECT extract(epoch FROM min(livefetch_at))::float8
+      FROM (\(firsts.joined(separator: " UNION ALL "))) AS h
+      """)
+    if case .double(let seconds) = try oldest.value(0, 0) { return seconds }
+    return nil
   }
 
   /// Returns a sentence for everything that is wrong in a database, without changing it: constraints

@@ -73,8 +73,9 @@ struct ModelInstallation {
         try tables.checkNames()
         try run(tables.creation)
       }
-      if try Self.storedModel(on: connection) == nil {
-        let problems = try mismatches(of: tables)
+      let stored = try Self.storedModel(on: connection)
+      if stored != tables.file {
+        let problems = try mismatches(of: tables, unlike: stored)
         guard problems.isEmpty else { throw Self.refusal(problems) }
       }
       try complete(tables)
@@ -141,21 +142,20 @@ struct ModelInstallation {
   }
 
   /// Returns every mismatch between the model and the tables or their rows.
-  private func mismatches(of tables: ModelTables) throws(StoreError) -> [String] {
+  ///
+  /// - Parameter stored: The model that the database stores; nil without one.
+  private func mismatches(
+    of tables: ModelTables, unlike stored: ModelFile?
+  ) throws(StoreError) -> [String] {
     let mapping = ModelMapping(
       tables, try catalog().composed(observable: []), dialect: tables.dialect.dialect)
     guard mapping.problems.isEmpty else { return mapping.problems }
     var problems: [String] = []
-    for column in mapping.columnsToFill {
+    for column in mapping.columnsToFill(unlike: stored) {
       let missing = try storing { () throws(PostgresError) in
-        try connection.query(
-          "SELECT count(*) FROM \(quoted(column.table)) WHERE \(quoted(column.name)) IS NULL"
-        ).integer(0, 0)
+        try connection.query(column.count).integer(0, 0)
       }
-      guard missing > 0 else { continue }
-      problems.append(
-        "\(column.key.entity).\(column.key.property) is not optional, and \(missing) rows of "
-          + "`\(column.table)` have no value in `\(column.name)`")
+      if missing > 0 { problems.append(column.problem(missing)) }
     }
     return problems
   }

@@ -93,6 +93,8 @@ extension CatalogColumn {
     switch type {
     case TypeID.date: return .days
     case TypeID.numeric: return .digits
+    case TypeID.oid: return .unsigned
+    case TypeID.name: return .short
     default: return .any
     }
   }

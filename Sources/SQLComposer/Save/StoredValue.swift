@@ -11,6 +11,8 @@ extension Value {
   package func stored(in column: Column) -> SQLValue? {
     switch self {
     case .null: .null
+    case .integer(let integer) where column.input == .unsigned && integer < 0: nil
+    case .string(let text) where column.input == .short && text.utf8.count > 63: nil
     case .boolean(let isTrue): .integer(isTrue ? 1 : 0)
     case .integer(let integer):
       column.affinity == .text ? .text(integer.description) : .integer(integer)

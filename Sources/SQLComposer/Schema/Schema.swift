@@ -106,6 +106,10 @@ package enum InputForm: Sendable, Hashable {
   case array
   /// Decimals with any number of digits.
   case digits
+  /// Integers that are not negative: PostgreSQL's `oid` would take them as large ones.
+  case unsigned
+  /// Texts of at most 63 bytes: PostgreSQL's `name` would cut longer ones.
+  case short
 }
 
 /// A column of a table or view.

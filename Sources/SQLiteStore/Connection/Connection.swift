@@ -135,16 +135,20 @@ final class Connection: @unchecked Sendable {
   /// Makes closing this connection leave the log unchanged.
   func keepLogOnClose() { _ = csqlite_keep_log_on_close(handle) }
 
-  /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call. A
-  /// table with a CHECK that uses one could then not be read, and a file with such a generated
-  /// column not be opened, so this looks for them first. All functions that a schema can call here
-  /// only compute.
+  /// SQLite 3.40 counts its own JSON functions, and virtual tables such as those of FTS5, among those
+  /// that an untrusted schema may not use. A table with a CHECK that calls one could then not be read, a
+  /// file with such a generated column not be opened, and a table whose triggers maintain a full-text
+  /// index not be written, so this looks for them first. All functions that a schema can call here only
+  /// compute.
   private func disableTrustedSchemaIfPossible() throws(StoreError) {
     try enableTrustedSchema()
-    let usesJSON = try first(
-      "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%json%' LIMIT 1"
+    let needsTrust = try first(
+      """
+      SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%json%' OR sql LIKE 'CREATE VIRTUAL TABLE%'
+      LIMIT 1
+      """
     ) { _ in true }
-    if usesJSON != true { try execute("PRAGMA trusted_schema = OFF") }
+    if needsTrust != true { try execute("PRAGMA trusted_schema = OFF") }
   }
 
   func enableTrustedSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }

@@ -7,14 +7,19 @@ extension History {
   /// True if every row change since the epoch began was recorded: the schema is the one that the
   /// epoch began with, and each trigger and history table is as LiveFetch created it.
   func isIntact(on connection: Connection) throws(StoreError) -> Bool {
-    let signature = try connection.first(
-      "SELECT value FROM main.livefetch_store WHERE key = 'schema'"
-    ) { $0.text(0) }
-    guard signature == SchemaSignature(model, schema).text,
+    guard try hasSameSchema(on: connection),
       try hasExpectedStatements(on: connection),
       try !hasNewerTriggers(on: connection)
     else { return false }
     return try hasSameSchemaVersion(on: connection)
+  }
+
+  /// True if the schema is the one that the epoch began with. False after a migration.
+  func hasSameSchema(on connection: Connection) throws(StoreError) -> Bool {
+    let signature = try connection.first(
+      "SELECT value FROM main.livefetch_store WHERE key = 'schema'"
+    ) { $0.text(0) }
+    return signature == SchemaSignature(model, schema).text
   }
 
   /// True if each trigger and history table exists with the SQL with which LiveFetch creates it, and

@@ -200,12 +200,18 @@ extension HistoryTriggers {
   }
 
   private func exists(_ condition: String) -> String {
-    "EXISTS (SELECT 1 FROM \(quoted(name)) WHERE \(condition))"
+    "EXISTS (SELECT 1 FROM \(source) WHERE \(condition))"
+  }
+
+  /// The table in a FROM clause. In a trigger NEW and OLD are rows, so a table with such a name needs
+  /// another one.
+  private var source: String {
+    ["new", "old"].contains(folded(name)) ? "\(quoted(name)) AS livefetch_table" : quoted(name)
   }
 
   /// Returns the statements that record the row that satisfies `condition`, if there is one.
   private func recording(_ condition: String) -> [String] {
-    let rows = "FROM \(quoted(name)) WHERE \(condition)"
+    let rows = "FROM \(source) WHERE \(condition)"
     return [
       """
       INSERT INTO livefetch_position(nonce, source) \

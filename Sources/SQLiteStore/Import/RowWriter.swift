@@ -204,7 +204,11 @@ extension RowWriter {
     for (index, field) in fields.enumerated() where given[index] {
       if let refusal = bind(field, index, to: statement) { return .refused(refusal) }
     }
-    guard let constraint = try statement.run(on: connection) else { return outcome }
+    guard let constraint = try statement.run(on: connection) else {
+      if connection.changedRows > 0 { return outcome }
+      let isInsert = if case .inserted = outcome { true } else { false }
+      return .refused(.leftOut(isInsert: isInsert))
+    }
     let problem = ConstraintProblem(
       constraint, columns: constraint.columns(in: table), on: table)
     return .refused(RowRefusal(property: problem.property, detail: problem.detail))

@@ -31,8 +31,9 @@ public final class TableImport {
   public private(set) var counts = Counts()
   /// Set if a model file describes the entity.
   private let saver: ImportedRowSaver?
-  /// True if foreign keys that are checked at the commit must be checked after each row.
-  private let hasDeferredKeys: Bool
+  /// True if a row can be refused after it has changed something: foreign keys are checked at the
+  /// commit, or a trigger can leave out the row.
+  private let hasLateRefusals: Bool
 
   /// Opens the file at `path` and begins the import.
   ///
@@ -57,7 +58,8 @@ public final class TableImport {
       if let new { try Self.make(new, on: connection) }
       let introspection = try Introspection(of: connection)
       table = try SaveTable.imported(name, in: introspection)
-      hasDeferredKeys = introspection.schema.hasDeferredKeys
+      let hasTriggers = try Self.hasOtherTriggers(table.table.name, on: connection)
+      hasLateRefusals = introspection.schema.hasDeferredKeys || hasTriggers
       writer = try RowWriter.with(table, key: key)
       writer.isLenient = isLenient
       makesTable = new != nil
@@ -126,12 +128,16 @@ extension TableImport {
   ///
   /// - Throws: An error after which the import cannot continue; call ``cancel()`` then.
   public func add(_ fields: [ImportedField]) throws(StoreError) -> RowRefusal? {
-    guard hasDeferredKeys, saver == nil else { return try write(fields) }
+    guard hasLateRefusals, saver == nil else { return try write(fields) }
+    let before = counts
     try connection.run("SAVEPOINT livefetch_row")
     var refusal = try write(fields)
     if refusal == nil, connection.hasDeferredViolations {
-      try connection.run("ROLLBACK TO livefetch_row")
       refusal = RowRefusal(detail: "a relationship refers to an object that does not exist")
+    }
+    if refusal != nil {
+      try connection.run("ROLLBACK TO livefetch_row")
+      counts = before
     }
     try connection.run("RELEASE livefetch_row")
     return refusal

@@ -55,7 +55,8 @@ struct ModelOpening {
     }
     let mapping = try Self.mapping(of: tables, on: connection)
     let problems =
-      stored == nil ? try Self.mismatches(of: mapping, on: connection) : mapping.problems
+      stored == model
+      ? mapping.problems : try Self.mismatches(of: mapping, unlike: stored, on: connection)
     guard problems.isEmpty else { throw Self.refusal(problems) }
     let triggers = Self.triggers(of: mapping)
     try connection.transaction { () throws(StoreError) in try ensure(triggers) }
@@ -97,19 +98,16 @@ struct ModelOpening {
     try mismatches(of: try mapping(of: tables, on: connection), on: connection)
   }
 
+  /// - Parameter stored: The model that the file stores; nil without one.
   private static func mismatches(
-    of mapping: ModelMapping, on connection: Connection
+    of mapping: ModelMapping, unlike stored: ModelFile? = nil, on connection: Connection
   ) throws(StoreError) -> [String] {
     guard mapping.problems.isEmpty else { return mapping.problems }
-    var problems = mapping.tables.repeatedTriggers(among: triggers(of: mapping))
-    for column in mapping.columnsToFill {
-      let missing = try connection.first(
-        "SELECT count(*) FROM \(quoted(column.table)) WHERE \(quoted(column.name)) IS NULL"
-      ) { $0.integer(0) }
-      guard let missing, missing > 0 else { continue }
-      problems.append(
-        "\(column.key.entity).\(column.key.property) is not optional, and \(missing) rows of "
-          + "`\(column.table)` have no value in `\(column.name)`")
+    var problems =
+      stored == nil ? mapping.tables.repeatedTriggers(among: triggers(of: mapping)) : []
+    for column in mapping.columnsToFill(unlike: stored) {
+      let missing = try connection.first(column.count) { $0.integer(0) } ?? 0
+      if missing > 0 { problems.append(column.problem(missing)) }
     }
     return problems
   }

@@ -201,8 +201,12 @@ private struct MigrationRun {
     progress(all, all, "done")
   }
 
-  /// Drops the triggers of the rules and of the history. Opening the file creates them again.
+  /// Drops the triggers of the rules and of the history, and ends the history. Opening the file creates
+  /// the triggers again and begins a new history.
   private func dropTriggers() throws(StoreError) {
+    if try History.isPresent(on: connection) {
+      try connection.execute("DELETE FROM main.livefetch_store WHERE key = 'schema'")
+    }
     let following = try connection.all(
       """
       SELECT name FROM main.sqlite_schema

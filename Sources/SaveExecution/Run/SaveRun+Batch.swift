@@ -9,95 +9,6 @@
 import FetchModel
 import SQLComposer
 
-/// The matching rows of a table.
-private struct Matches {
-  let table: SaveTable
-  private let alias: String
-  private let from: String
-  private let condition: SQLFragment
-  /// The table expressions of access rules.
-  private let with: SQLFragment
-
-  /// - Parameter rules: The rules for what the predicate sees.
-  init(
-    _ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema,
-    rules: ReadRules? = nil
-  ) {
-    let context = QueryContext(model: model, schema: schema)
-    if let rules { context.restrict(to: rules) }
-    alias = context.nextAlias()
-    var scope = JoinBuilder(
-      context: context, entity: table.index, alias: alias,
-      source: "\(table.table.quotedName) AS \(quoted(alias))")
-    var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")
-    let filter = PredicateCompiler.condition(
-      of: predicate.and(model.membership(of: table.index)), in: &scope)
-    if !condition.text.isEmpty, !filter.text.isEmpty { condition.append(" AND ") }
-    condition.append(filter)
-    self.table = table
-    self.condition = condition
-    from = scope.from
-    with = context.withClause()
-  }
-
-  init(_ ids: Set<ObjectID>, of table: SaveTable) {
-    self.table = table
-    alias = "t0"
-    from = "\(table.table.quotedName) AS \(quoted(alias))"
-    let restriction = IDRestriction(key: table.key, ids: ids)
-    condition = SQLFragment(restriction.condition(alias), bindings: restriction.bindings)
-    with = SQLFragment()
-  }
-
-  /// `SELECT … FROM … WHERE …`
-  private func select(_ list: String) -> SQLFragment {
-    var fragment = with
-    fragment.append("SELECT \(list) FROM \(from)")
-    guard !condition.text.isEmpty else { return fragment }
-    fragment.append(" WHERE ")
-    fragment.append(condition)
-    return fragment
-  }
-
-  /// Selects columns of every matching row.
-  func columns(_ names: [String]) -> SQLFragment {
-    select(names.map { qualified($0, alias) }.joined(separator: ", "))
-  }
-
-  var ids: SQLFragment { select(table.key.idExpression(alias)) }
-
-  /// Counts the matching rows, up to `limit`; all of them if it is nil.
-  func count(upTo limit: Int?) -> SQLFragment {
-    var fragment = SQLFragment("SELECT count(*) FROM (")
-    fragment.append(select("1"))
-    if let limit {
-      fragment.append(" LIMIT ")
-      fragment.bind(.integer(Int64(limit)))
-    }
-    fragment.append(") AS matches")
-    return fragment
-  }
-
-  /// `"id" IN (SELECT …)`
-  ///
-  /// - Parameter lock: The lock of the matching rows, taken before the first one is changed.
-  func membership(_ lock: RowLock?) -> SQLFragment {
-    let keys = table.key.columns.map(quoted).joined(separator: ", ")
-    var fragment = SQLFragment(table.key.columns.count == 1 ? keys : "(\(keys))")
-    fragment.append(" IN (")
-    fragment.append(lock.map(locking) ?? columns(table.key.columns))
-    fragment.append(")")
-    return fragment
-  }
-
-  /// Selects the keys of the matching rows, and locks the rows in the order of their keys.
-  func locking(_ lock: RowLock) -> SQLFragment {
-    var fragment = columns(table.key.columns)
-    fragment.append(lock.clauses(table.key, alias))
-    return fragment
-  }
-}
-
 extension SaveRun {
   mutating func updateAll(
     _ change: Change, at index: Int, where predicate: ResolvedPredicate
@@ -129,6 +40,9 @@ extension SaveRun {
     _ change: Change, at index: Int, where predicate: ResolvedPredicate
   ) throws(StoreError) {
     let table = table(change.entity)
+    if let ids = refusedObjects.removeValue(forKey: index) {
+      return try deleteEach(ids, of: table, at: index)
+    }
     let matches: Matches
     if request.access == nil {
       matches = self.matches(predicate, table)
@@ -142,10 +56,52 @@ extension SaveRun {
     // A role may delete rows that it may not lock, so that the lock selects none of them.
     if connection.locksRows { try connection.lock(matches.locking(.delete)) }
     if let constraint = try attempt(sql, [], where: matches.membership(nil)) {
-      return try report(constraint, deleting: matches, at: index)
+      guard constraint.mayHoldLater, !isRolledBack else {
+        return try report(constraint, deleting: matches, at: index)
+      }
+      return try deleteEach(ids(matches).reversed(), of: table, at: index)
     }
     result.deleted += connection.changedRows
     progress[index] = .done
+  }
+
+  /// Deletes the objects of a batch one after another, because some may need others of them. Those
+  /// that are refused are tried again after the last change.
+  private mutating func deleteEach(
+    _ ids: [ObjectID], of table: SaveTable, at index: Int
+  ) throws(StoreError) {
+    try checkPermissionsBeforeDelete()
+    let sql = statements.delete(from: table)
+    var (left, refusal): ([ObjectID], Constraint?) = (ids, nil)
+    var count = 0
+    repeat {
+      count = left.count
+      refusal = nil
+      var refused: [ObjectID] = []
+      for id in left {
+        guard let key = table.key.bindings(of: id) else { continue }
+        guard let constraint = try attempt(sql, [], then: key) else {
+          result.deleted += connection.changedRows
+          continue
+        }
+        guard constraint.mayHoldLater, !isRolledBack else {
+          return try report(constraint, deleting: Matches([id], of: table), at: index)
+        }
+        refused.append(id)
+        refusal = constraint
+      }
+      // The other direction next, so that a chain needs two passes at most.
+      left = refused.reversed()
+    } while !left.isEmpty && left.count < count
+    guard let refusal else {
+      progress[index] = .done
+      return
+    }
+    guard isLastTry || request.changes.count == 1 else {
+      refusedObjects[index] = left
+      return refusedDeletes.append(index)
+    }
+    try report(refusal, deleting: Matches(Set(left), of: table), at: index)
   }
 
   private func matches(_ predicate: ResolvedPredicate, _ table: SaveTable) -> Matches {
@@ -154,7 +110,6 @@ extension SaveRun {
       predicate, of: table, model: executor.model, schema: executor.schema,
       rules: plan.restricted(by: request.access).definition.access)
   }
-
 }
 
 // MARK: - Access rules

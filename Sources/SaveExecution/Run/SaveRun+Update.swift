@@ -126,7 +126,7 @@ extension SaveRun {
     try checkPermissionsBeforeDelete()
     if let constraint = try attempt(statements.delete(from: table), [], then: key) {
       // A later change may move or delete the object that refers to this one.
-      if constraint.isDenial || constraint.kind == .notNull, !isLastTry, !isRolledBack {
+      if constraint.mayHoldLater, !isLastTry, !isRolledBack {
         return refusedDeletes.append(index)
       }
       return try report(constraint, deleting: table, at: index, id: id)

@@ -58,6 +58,10 @@ extension SaveRun {
       return true
     }
     let name = table.entity.attributes[attribute].name
+    if [.short, .unsigned].contains(table.columns[column].input) {
+      report(.wrongType, name, "`\(name)` does not take such a value", at: change)
+      return false
+    }
     let reason =
       table.columns[column].type == .date
       ? "holds days alone, and this one has a time" : "cannot hold this number in full"

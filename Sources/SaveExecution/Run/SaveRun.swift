@@ -29,6 +29,8 @@ struct SaveRun {
   private var isReordered = false
   /// Deletes that a rule refused, and that another change may make possible.
   var refusedDeletes: [Int] = []
+  /// The objects of refused batches, by change.
+  var refusedObjects: [Int: [ObjectID]] = [:]
   /// True during the last attempt of a refused delete.
   var isLastTry = false
 
@@ -91,11 +93,11 @@ struct SaveRun {
 
   /// Tries refused deletes again until no more succeed.
   private mutating func deleteRefused() throws(StoreError) {
-    var last = 0
+    var last = -1
     while !refusedDeletes.isEmpty, !isRolledBack {
       isReordered = true
-      isLastTry = refusedDeletes.count == last
-      last = refusedDeletes.count
+      isLastTry = result.deleted == last
+      last = result.deleted
       let again = refusedDeletes
       refusedDeletes = []
       for index in again { try apply(index) }

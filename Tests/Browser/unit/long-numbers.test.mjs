@@ -45,6 +45,12 @@ test('an integer beyond 2^53 within a JSON value is read exactly, other numbers 
   assert.equal(inexact.sections[0].items[0].meta.a, 9007199254740992);
 });
 
+test('an integer of exactly 2^53 is a number, as the server sends it', async (context) => {
+  const { address } = await served(context, { '/v1/objects/T': [(response) => raw(response, snapshot('[9007199254740992,-9007199254740992]'))] });
+  const { sections } = await connect(address).fetch({ entity: 'T' });
+  assert.deepEqual(sections[0].items[0].meta, [9007199254740992, -9007199254740992]);
+});
+
 test('snapshots, diffs and long-polls hold integers beyond 2^53 exactly', async (context) => {
   const diff = '{"entity":"T","from":"a-1-x","to":"a-2-x","count":1,"sections":{"deleted":[],"inserted":[]},"items":{"deleted":[],'
     + '"inserted":[],"moved":[],"updated":[{"from":[0,0],"to":[0,0],"id":1,"changed":{"meta":{"a":9007199254740995}}}]}}';

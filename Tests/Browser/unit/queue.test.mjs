@@ -120,6 +120,23 @@ test('further saves do not shorten the pause that the server has requested', asy
   assert.equal(saves(requests).length, 6);
 });
 
+test('a pause becomes longer only through failures without a success between them', async (context) => {
+  const busy = (response) => {
+    response.writeHead(503, { 'Content-Type': 'application/json' });
+    response.end('{"code":"overloaded"}');
+  };
+  const done = (response) => json(response, answer(1));
+  const numbers = [1, 2, 3, 4, 5, 6, 7, 8];
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': numbers.flatMap(() => [busy, done]) });
+  const client = connect(address, { offline: memoryStorage() });
+  context.after(() => client.close());
+  const began = performance.now();
+  await Promise.all(numbers.map((n) => client.update('T', n, { n })));
+  // Eight pauses of at most 0.25 s; eight that double are 26 s at least.
+  assert.ok(performance.now() - began < 20_000);
+  assert.equal(saves(requests).length, 16);
+});
+
 test('a client that is closed has stored every save', async (context) => {
   const directory = await mkdtemp(join(tmpdir(), 'livefetch-queue-'));
   context.after(() => rm(directory, { recursive: true }));

@@ -71,6 +71,22 @@ test('a diff of a stream may begin at the token of its fetch or at that of the s
   }
 });
 
+test('a diff may begin at the token from which its connection continued, also after newer tokens', async (context) => {
+  const { lives, requests } = await follow(context, [
+    (response, { body }) => {
+      const [a, b] = Object.keys(body.fetches);
+      stream(response, ['snapshot', { name: a, ...snapshot('a-1-x', [1]) }], ['snapshot', { name: b, ...snapshot('a-5-x', [5]) }, 'a-5-x']);
+      response.end();
+    },
+    (response, { body }) => {
+      const [a, b] = Object.keys(body.fetches);
+      stream(response, ['diff', { name: b, ...diff('a-5-x', 'a-7-x', 4) }, 'a-7-x'], ['diff', { name: a, ...diff('a-5-x', 'a-9-x', 2) }]);
+    }]);
+  await until(() => ids(lives[0]).length === 2);
+  assert.deepEqual([lives.map(ids), lives[0].current.token], [[[2, 1], [4, 5]], 'a-9-x']);
+  assert.deepEqual([since(requests[1]), requests.length], [['a-5-x', 'a-5-x'], 2]);
+});
+
 test('a fetch that does not change continues from the token of an answer to many', async (context) => {
   const { lives, requests } = await follow(context, [
     (response, { body }) => json(response, { token: 'a-7-x',

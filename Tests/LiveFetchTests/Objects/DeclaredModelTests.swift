@@ -109,6 +109,61 @@ struct DeclaredModelTests {
     store.close()
   }
 
+  final class Alarm: ManagedObject, ManagedObjectType {
+    static let entityName = "Alarm"
+    enum Key: String, KeyCodable { case level }
+    enum Level: Int, AttributeValue {
+      case low = 1
+      case high = 5
+    }
+
+    @Managed(.level) var level = Level.low
+  }
+
+  @Test("is that of an enumeration's raw values, by which objects are found")
+  func enumerations() async throws {
+    let store = try LocalStore.inMemory(ModelFile(of: [Alarm.self]))
+    let context = ManagedObjectContext(store: store)
+    let _: Alarm = context.insertObject()
+    let alarm: Alarm = context.insertObject()
+    alarm.level = .high
+    try await context.save()
+    let other = ManagedObjectContext(store: store)
+    let high = Alarm.sortedFetchRequest(where: "%K == %@", Alarm.Key.level, Alarm.Level.high)
+    #expect(try await other.fetch(high).map(\.objectID) == [alarm.objectID])
+    let all = Alarm.sortedFetchRequest(
+      where: "%K IN %@", Alarm.Key.level, [Alarm.Level.low, Alarm.Level.high])
+    #expect(try await other.count(all) == 2)
+    let found = try await ManagedObjectContext(store: store).findOrFetch(
+      Alarm.self, where: .level, equals: Alarm.Level.high)
+    #expect(found?.objectID == alarm.objectID)
+    store.close()
+  }
+
+  struct Tint: Equatable { var text: String }
+
+  final class Banner: ManagedObject, ManagedObjectType {
+    static let entityName = "Banner"
+    enum Key: String, KeyCodable { case tint }
+
+    @Managed(.tint, transformer: "BannerTint") var tint: Tint?
+  }
+
+  @Test("has no transformer for a value that the client transforms")
+  func transformers() async throws {
+    let tint = AttributeTransformer<Tint, String>(
+      transform: { $0.text }, reverseTransform: { Tint(text: $0) })
+    tint.register(as: "BannerTint")
+    let store = try LocalStore.inMemory(ModelFile(of: [Banner.self]))
+    let context = ManagedObjectContext(store: store)
+    let banner: Banner = context.insertObject()
+    banner.tint = Tint(text: "#FF0000")
+    try await context.save()
+    let found = try await ManagedObjectContext(store: store).fetch(Banner.sortedFetchRequest)
+    #expect(found.map(\.tint) == [Tint(text: "#FF0000")])
+    store.close()
+  }
+
   final class Knight: ManagedObject, ManagedObjectType {
     static let entityName = "Knight"
     enum Key: String, KeyCodable { case weapon }
@@ -170,6 +225,64 @@ struct DeclaredModelTests {
     let member = try ModelFile(of: [Member.self]).entities[0]
     #expect(
       member.relationships.map(\.inverse) == [nil, nil, "followers", "leader", "friends"])
+  }
+
+  struct NoteRow: Codable, Fetchable, PredicateKeyPathProviding {
+    static let entityName = "Note"
+    static var predicateKeyPaths: [AnyKeyPath: String] {
+      [
+        \NoteRow.id: "id", \NoteRow.text: "text", \NoteRow.pages: "pages",
+        \NoteRow.owner: "folder.name", \NoteRow.folder: "folder",
+      ]
+    }
+    var id: Int?
+    var text: String?
+    var pages = 1
+    var owner: String?
+    var folder: Int?
+  }
+
+  struct NamedFolder: Codable, Fetchable, PredicateKeyPathProviding {
+    static let entityName = "Folder"
+    static var predicateKeyPaths: [AnyKeyPath: String] { [\NamedFolder.name: "name"] }
+    var name: String
+  }
+
+  struct SizedFolder: Codable, Fetchable, PredicateKeyPathProviding {
+    static let entityName = "Folder"
+    static var predicateKeyPaths: [AnyKeyPath: String] { [\SizedFolder.size: "size"] }
+    var size: Double?
+  }
+
+  struct Bare: Codable, Fetchable {
+    static let entityName = "Bare"
+    var name: String
+  }
+
+  @Test("has the attributes of structures, which have to fit a class of their entity")
+  func structures() throws {
+    let folder = try ModelFile(of: [NamedFolder.self, SizedFolder.self]).entities
+    #expect(folder.map(\.name) == ["Folder"])
+    #expect(folder[0].attributes.map(\.name) == ["name", "size"])
+    #expect(folder[0].attributes.map(\.type) == [.string, .double])
+    #expect(folder[0].attributes.map(\.isOptional) == [false, true])
+    #expect(try ModelFile(of: [NamedFolder.self, Folder.self, Entry.self]).entities.count == 3)
+    let note = try #require(ModelFile(of: [NoteRow.self]).entities.first)
+    #expect(note.attributes.map(\.name) == ["folder", "pages", "text"])
+    let error = #expect(throws: ModelFileError.self) {
+      try ModelFile(of: [Folder.self, Entry.self, NoteRow.self, Bare.self])
+    }
+    #expect(
+      error?.problems.map(\.description) == [
+        "entities/Bare: `Bare` declares no attributes: a structure does so by `@Entity` or "
+          + "`PredicateKeyPathProviding`",
+        "entities/Note/attributes/pages: the model has none",
+      ])
+    let model = try ModelFile(of: [Folder.self, Entry.self])
+    #expect(
+      model.differences(from: [NoteRow.self, NamedFolder.self]).map(\.place) == [
+        "entities/Note/attributes/pages"
+      ])
   }
 
   @Test("lists what does not fit another model, and problems of the declaration")

@@ -277,6 +277,21 @@ struct ManagedObjectTests {
     #expect(try await context.count(ToDo.Item.sortedFetchRequest) == 0)
   }
 
+  @Test("of a subentity is fetched by the order and the predicate that its class declares")
+  func defaultsOfSubentities() async throws {
+    let store = try LocalStore.inMemory(ModelFile(of: [Craft.self]))
+    let context = ManagedObjectContext(store: store)
+    for (name, isSunk) in [("Argo", false), ("Vasa", true), ("Bounty", false)] {
+      let ship: Ship = context.insertObject()
+      (ship.name, ship.isSunk) = (name, isSunk)
+    }
+    try await context.save()
+    #expect(try await context.fetch(Ship.sortedFetchRequest).map(\.name) == ["Bounty", "Argo"])
+    #expect(try await context.fetch(FetchRequest<Ship>()).map(\.name) == ["Bounty", "Argo"])
+    #expect(try await context.count(Craft.sortedFetchRequest) == 3)
+    store.close()
+  }
+
   @Test("is refused where the store holds another type than is declared")
   func mistyped() async throws {
     let cities = try Cities(.local)
@@ -304,4 +319,20 @@ private final class LenientCity: ManagedObject, ManagedObjectType {
   static let entityName = "City"
   enum Key: String, KeyCodable { case name }
   @Managed(.name) var name: Result<Int, UnreadableValue> = .success(0)
+}
+
+private class Craft: ManagedObject, ManagedEntity {
+  class var entityName: String { "Craft" }
+  class var subentities: [any ManagedEntity.Type] { [Ship.self] }
+  enum CraftKey: String, KeyCodable { case name, isSunk }
+  @ManagedAttribute(CraftKey.name) var name = ""
+  @ManagedAttribute(CraftKey.isSunk) var isSunk = false
+}
+
+private final class Ship: Craft, ManagedObjectType {
+  override class var entityName: String { "Ship" }
+  static var defaultSortDescriptors: [SortTerm] { [.descending(Key.name)] }
+  static var defaultPredicate: FetchPredicate? { FetchPredicate("isSunk == FALSE") }
+  enum Key: String, KeyCodable { case name, isSunk, masts }
+  @Managed(.masts) var masts = 1
 }

@@ -139,11 +139,10 @@ extension ManagedObjectContext {
   /// ```swift
   /// let japan = try await context.findOrFetch(Country.self, where: .code, equals: "JP")
   /// ```
-  public func findOrFetch<Object: ManagedObjectType, Value>(
-    _ type: Object.Type = Object.self, where key: Object.Key, equals value: Value,
+  public func findOrFetch<Object: ManagedObjectType>(
+    _ type: Object.Type = Object.self, where key: Object.Key, equals value: some AttributeValue,
     isolation: isolated (any Actor)? = #isolation
-  ) async throws(ContextError) -> Object?
-  where Value: AttributeValue & PredicateArgumentConvertible {
+  ) async throws(ContextError) -> Object? {
     var request = type.sortedFetchRequest(
       where: FetchPredicate(
         format: "%K == %@", arguments: [.string(key.rawValue), value.predicateArgument]))
@@ -158,11 +157,10 @@ extension ManagedObjectContext {
 
   /// Finds an object as ``findOrFetch(_:where:equals:isolation:)`` does, or inserts one with that
   /// value and calls `configure`.
-  public func findOrCreate<Object: ManagedObjectType, Value>(
-    _ type: Object.Type = Object.self, where key: Object.Key, equals value: Value,
+  public func findOrCreate<Object: ManagedObjectType>(
+    _ type: Object.Type = Object.self, where key: Object.Key, equals value: some AttributeValue,
     isolation: isolated (any Actor)? = #isolation, configure: (Object) -> Void = { _ in }
-  ) async throws(ContextError) -> Object
-  where Value: AttributeValue & PredicateArgumentConvertible {
+  ) async throws(ContextError) -> Object {
     let found = try await findOrFetch(type, where: key, equals: value, isolation: isolation)
     if let found { return found }
     // Another task may have inserted it during the fetch.

@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     let start = saves
     let prefetch = request.relationshipsToPrefetch
     var asked = request
-    let names = request.propertiesToFetch ?? Element.propertiesToFetch ?? []
+    let names = request.propertiesToFetch ?? Element.effectiveSelection ?? []
     let extra = ordering.filter { !names.contains($0) }
     if !extra.isEmpty { asked.propertiesToFetch = names + extra }
     let (answer, state) = try await fetchState(body(of: asked), isolation: isolation)

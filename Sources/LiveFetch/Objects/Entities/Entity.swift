@@ -19,7 +19,8 @@
   ///
   /// A property with an attribute of its own keeps it. Static, lazy and computed properties are left
   /// out, and those with ``Transient()``. The `CodingKeys` of a structure, if it declares them, are the
-  /// names in the store. `ModelFile(of:)` is the model that the classes declare.
+  /// names in the store; if one is a key path such as `author.name`, requests select all of them.
+  /// `ModelFile(of:)` is the model that the classes and structures declare.
   ///
   /// A class inherits from ``ManagedObject`` directly and states ``ManagedObjectType`` itself, as a
   /// structure states `Codable` and ``Fetchable``: what a declaration states decides about its isolation
@@ -28,7 +29,8 @@
   ///
   /// - Parameter name: the entity's name; the type's name without it.
   @attached(
-    member, names: named(entityName), named(Key), named(predicateKeyPaths), named(CodingKeys))
+    member, names: named(entityName), named(Key), named(predicateKeyPaths), named(CodingKeys),
+    named(propertiesToFetch))
   @attached(memberAttribute)
   @attached(extension, conformances: PredicateKeyPathProviding)
   public macro Entity(_ name: String = "") =

@@ -27,8 +27,6 @@ struct PropertyLayout {
   var isDerived = false
   /// The expression of a derived attribute, if the declaration has one.
   var derivation: String?
-  /// The name of an attribute's registered transformer.
-  var transformer: String?
   /// The name of the base class of an attribute's polymorphic values.
   var className: String?
   /// The name of a relationship's inverse, if the declaration has one.

@@ -103,7 +103,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
     return PropertyLayout(
       name: name, kind: .attribute(initial: initialJSON),
       kinds: coding.isOwn ? ItemValue.Kinds(fitting: Value.self) : [],
-      type: coding.isOwn ? AttributeType(of: Value.self) : nil, transformer: coding.transformer,
+      type: coding.isOwn ? AttributeType(of: Value.self) : nil,
       className: coding.isOwn ? PropertyLayout.className(of: Value.self) : nil
     ) { [coding] in coding.problem(with: $0) }
   }

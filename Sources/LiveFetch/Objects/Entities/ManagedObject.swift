@@ -42,7 +42,8 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   }
   /// Nil until it is read, because fetched objects need no temporary id.
   private var knownID: ManagedObjectID?
-  /// nil for an object that was deleted, rolled back, or never inserted.
+  /// nil for an object that was deleted, rolled back, or never inserted, and after the context was released:
+  /// an object does not retain it.
   public internal(set) var managedObjectContext: ManagedObjectContext? {
     get { contextReference?.context }
     set { contextReference = newValue?.reference }

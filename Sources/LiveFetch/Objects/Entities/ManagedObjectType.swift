@@ -52,6 +52,16 @@ public protocol ManagedObjectType: ManagedEntity {
   /// Generates an id for ``ManagedObjectContext/obtainPermanentIDs(for:)``. The default is a random
   /// integer of 52 bits; override it for an entity whose key is text or a UUID.
   static func makePermanentID() -> ObjectID
+
+  // A subentity inherits the conformance to `Fetchable` from its parent, and with it the parent's defaults.
+  // Requirements of this protocol, to which it conforms itself, find those that it declares.
+
+  /// The order of requests without sort descriptors.
+  @_nonoverride static var defaultSortDescriptors: [SortTerm] { get }
+  /// The predicate of every request, unless the request ignores it; nil for all objects.
+  @_nonoverride static var defaultPredicate: FetchPredicate? { get }
+  /// The selection of requests that have none: all that the class declares.
+  @_nonoverride static var propertiesToFetch: [String]? { get }
 }
 
 extension ManagedEntity {
@@ -84,9 +94,28 @@ extension ManagedObjectType {
 }
 
 extension Fetchable {
+  private static var ownDefaults: (any ManagedObjectType.Type)? {
+    Self.self as? any ManagedObjectType.Type
+  }
+
+  /// The default order, which is a subentity's own if it declares one.
+  static var effectiveSortDescriptors: [SortTerm] {
+    ownDefaults?.defaultSortDescriptors ?? defaultSortDescriptors
+  }
+
+  /// The default predicate, which is a subentity's own if it declares one.
+  static var effectivePredicate: FetchPredicate? {
+    if let ownDefaults { ownDefaults.defaultPredicate } else { defaultPredicate }
+  }
+
+  /// The default selection, which is a subentity's own if it declares one.
+  static var effectiveSelection: [String]? {
+    if let ownDefaults { ownDefaults.propertiesToFetch } else { propertiesToFetch }
+  }
+
   /// All objects of the default predicate, in the default order.
   public static var sortedFetchRequest: FetchRequest<Self> {
-    FetchRequest(sortedBy: defaultSortDescriptors)
+    FetchRequest(sortedBy: effectiveSortDescriptors)
   }
 
   /// The objects that match the default predicate and this one, in the default order.
@@ -103,6 +132,6 @@ extension Fetchable {
 
   /// The objects that match the default predicate and this one, in the default order.
   public static func sortedFetchRequest(where predicate: FetchPredicate) -> FetchRequest<Self> {
-    FetchRequest(where: predicate, sortedBy: defaultSortDescriptors)
+    FetchRequest(where: predicate, sortedBy: effectiveSortDescriptors)
   }
 }

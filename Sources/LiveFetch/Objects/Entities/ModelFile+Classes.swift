@@ -1,9 +1,10 @@
-// Classes of managed objects → the model file that they declare.
+// Classes of managed objects, and structures → the model file that they declare.
 
 import FetchModel
 
 extension ModelFile {
-  /// The model that classes declare, with the classes of all subentities and destinations.
+  /// The model that classes declare, with the classes of all subentities and destinations, and that
+  /// structures declare.
   ///
   /// ```swift
   /// let store = try LocalStore.inMemory(ModelFile(of: [City.self, Country.self]))
@@ -17,41 +18,71 @@ extension ModelFile {
   /// classes. A class with several relationships to itself has to state the inverse of each that is
   /// to-many. Add validation rules, indexes and access rules to the result.
   ///
+  /// A structure declares the attributes of its ``PredicateKeyPathProviding``, which `@Entity` writes, in
+  /// alphabetical order and without defaults. Key paths to other objects and `id` are left out. Several
+  /// structures of one entity declare it together; where a class declares it, they have to fit the class.
+  ///
   /// - Parameter classes: the classes of ``PolymorphicValue``s with their fields, which a store checks in
   ///   each value.
   /// - Throws: `ModelFileError` with every problem, such as a derived attribute without its
   ///   expression, or a class of values that is not among `classes`.
   public init(
-    of types: [any ManagedEntity.Type], classes: [Class] = []
+    of types: [any Fetchable.Type], classes: [Class] = []
   ) throws(ModelFileError) {
     self.init()
     self.classes = classes
     var reader = ClassReader()
-    for type in types { reader.add(type) }
+    for case let type as any ManagedEntity.Type in types { reader.add(type) }
     entities = reader.entities()
-    guard reader.problems.isEmpty else { throw ModelFileError(reader.problems) }
+    let structures = StructureReader(types)
+    var problems = reader.problems + structures.problems + structures.idProblems
+    let countOfClasses = entities.count
+    for structure in structures.entities {
+      guard let index = entities.firstIndex(where: { $0.name == structure.name }) else {
+        entities.append(structure)
+        continue
+      }
+      if index >= countOfClasses {
+        let known = Set(entities[index].attributes.map(\.name))
+        entities[index].attributes += structure.attributes.filter { !known.contains($0.name) }
+      }
+      problems += differences(of: structure, from: entities[index], isStructure: true)
+    }
+    guard problems.isEmpty else { throw ModelFileError(problems) }
     try check()
   }
 
-  /// The differences between the classes' declarations and this model, such as an attribute that the
-  /// model lacks or that has another type there; empty if the classes fit. Properties that only the
-  /// model has are no difference.
-  public func differences(from types: [any ManagedEntity.Type]) -> [ModelFileProblem] {
+  /// The differences between what the classes and structures declare and this model, such as an attribute
+  /// that the model lacks or that has another type there; empty if they fit. Properties that only the model
+  /// has are no difference.
+  public func differences(from types: [any Fetchable.Type]) -> [ModelFileProblem] {
     var reader = ClassReader()
-    for type in types { reader.add(type) }
-    return reader.entities().flatMap { declared -> [ModelFileProblem] in
-      guard let entity = entities.first(where: { $0.name == declared.name }) else {
-        return [ModelFileProblem("entities/\(declared.name)", "the model has no such entity")]
-      }
-      return differences(of: declared, from: entity)
-    }
+    for case let type as any ManagedEntity.Type in types { reader.add(type) }
+    let structures = StructureReader(types)
+    var problems: [ModelFileProblem] = []
+    for entity in reader.entities() { problems += differences(of: entity, isStructure: false) }
+    problems += structures.problems
+    for entity in structures.entities { problems += differences(of: entity, isStructure: true) }
+    return problems
   }
 
-  private func differences(of declared: Entity, from entity: Entity) -> [ModelFileProblem] {
+  private func differences(of declared: Entity, isStructure: Bool) -> [ModelFileProblem] {
+    guard let entity = entities.first(where: { $0.name == declared.name }) else {
+      return [ModelFileProblem("entities/\(declared.name)", "the model has no such entity")]
+    }
+    return differences(of: declared, from: entity, isStructure: isStructure)
+  }
+
+  /// - Parameter isStructure: true if a property may be the ids of a relationship.
+  private func differences(
+    of declared: Entity, from entity: Entity, isStructure: Bool
+  ) -> [ModelFileProblem] {
     let place = "entities/\(entity.name)"
     var problems: [ModelFileProblem] = []
     let attributes = chain(of: entity).flatMap(\.attributes)
+    let relationships = chain(of: entity).flatMap(\.relationships)
     for attribute in declared.attributes {
+      if isStructure, relationships.contains(where: { $0.name == attribute.name }) { continue }
       guard let found = attributes.first(where: { $0.name == attribute.name }) else {
         problems.append(.init("\(place)/attributes/\(attribute.name)", "the model has none"))
         continue
@@ -60,13 +91,12 @@ extension ModelFile {
         problems.append(
           .init(
             "\(place)/attributes/\(attribute.name)",
-            "is \(found.type.rawValue) in the model, and \(attribute.type.rawValue) in the class"))
+            "is \(found.type.rawValue) in the model, and \(attribute.type.rawValue) in Swift"))
       } else if found.isOptional, !attribute.isOptional, found.derivation == nil {
         problems.append(
           .init("\(place)/attributes/\(attribute.name)", "may be nil in the model only"))
       }
     }
-    let relationships = chain(of: entity).flatMap(\.relationships)
     for relationship in declared.relationships {
       let place = "\(place)/relationships/\(relationship.name)"
       guard let found = relationships.first(where: { $0.name == relationship.name }) else {
@@ -146,7 +176,6 @@ private struct ClassReader {
     let type = property.type.map(ModelFile.AttributeType.init) ?? .transformable
     var attribute = ModelFile.Attribute(name: property.name, type: type)
     attribute.isOptional = property.problem(.null) == nil
-    attribute.transformer = property.transformer
     attribute.className = property.className
     // An initial value that differs between objects, such as `UUID()`, is not a default of the model.
     if case .attribute(let initial?) = property.kind, initial != .null,
@@ -217,7 +246,7 @@ private struct ClassReader {
 
 extension ModelFile.AttributeType {
   /// The type of a column as a model file names it.
-  fileprivate init(_ type: AttributeType) {
+  init(_ type: AttributeType) {
     self =
       switch type {
       case .integer: .integer64

@@ -15,31 +15,22 @@ struct AttributeCoding<Value> {
   }
 
   private final class Transformation {
-    let name: String?
     let decode: Decoding
     let encode: Encoding
 
-    init(_ name: String?, _ decode: @escaping Decoding, _ encode: @escaping Encoding) {
-      (self.name, self.decode, self.encode) = (name, decode, encode)
+    init(_ decode: @escaping Decoding, _ encode: @escaping Encoding) {
+      (self.decode, self.encode) = (decode, encode)
     }
   }
 
   private let conversions: Conversions
 
-  /// - Parameter transformer: the name of a registered transformer.
-  init(
-    transformer: String? = nil, decode: @escaping Decoding, encode: @escaping Encoding
-  ) {
-    conversions = .transformed(Transformation(transformer, decode, encode))
+  init(decode: @escaping Decoding, encode: @escaping Encoding) {
+    conversions = .transformed(Transformation(decode, encode))
   }
 
   /// True if the type itself determines its stored values.
   var isOwn: Bool { if case .own = conversions { true } else { false } }
-
-  /// The name of a registered transformer; nil without one.
-  var transformer: String? {
-    if case .transformed(let found) = conversions { found.name } else { nil }
-  }
 
   func decode(_ json: JSON) throws(UnreadableValue) -> Value {
     switch conversions {
@@ -103,7 +94,6 @@ extension AttributeCoding {
   /// The same conversions, with nil as null.
   var optional: AttributeCoding<Value?> {
     AttributeCoding<Value?>(
-      transformer: transformer,
       decode: { json throws(UnreadableValue) in
         if case .null = json { return nil }
         return try decode(json)
@@ -117,7 +107,6 @@ extension AttributeCoding {
   /// The conversions of the transformer registered under `name`, looked up at each use.
   init(transformer name: String) {
     self.init(
-      transformer: name,
       decode: { json throws(UnreadableValue) in try Self.registered(name).decode(json) },
       encode: { value throws(UnreadableValue) in try Self.registered(name).encode(value) })
   }

@@ -28,15 +28,25 @@ public struct UnreadableValue: Error, Sendable, Hashable, CustomStringConvertibl
 /// ```swift
 /// enum Mood: String, AttributeValue { case calm, stormy }
 /// ```
-public protocol AttributeValue {
+///
+/// Every attribute's value can be an argument of a predicate.
+public protocol AttributeValue: PredicateArgumentConvertible {
   /// Decodes a value from the JSON of a store.
   static func attributeValue(of json: JSON) throws(UnreadableValue) -> Self
   /// Encodes the value for a save.
   func attributeJSON() throws(UnreadableValue) -> JSON
 }
 
-extension AttributeValue where Self: PredicateArgumentConvertible {
-  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+extension AttributeValue {
+  /// The JSON of a save. A value that cannot be stored becomes an object, which stores refuse as an
+  /// argument.
+  public var predicateArgument: JSON {
+    do throws(UnreadableValue) {
+      return try attributeJSON()
+    } catch {
+      return .object([JSON.Member(name: "$error", value: .string(error.reason))])
+    }
+  }
 }
 
 // MARK: - Numbers
@@ -51,6 +61,10 @@ extension AttributeValue where Self: FixedWidthInteger {
     }
     return value
   }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+
+  public var predicateArgument: JSON { .number(String(self)) }
 }
 
 extension Int: AttributeValue {}
@@ -110,6 +124,8 @@ extension Bool: AttributeValue {
     default: throw .expected("a boolean", json)
     }
   }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
 }
 
 // MARK: - Texts, dates, bytes
@@ -126,6 +142,8 @@ extension String: AttributeValue {
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> String {
     try json.text("a text")
   }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
 }
 
 extension Instant: AttributeValue {
@@ -164,6 +182,8 @@ extension UUID: AttributeValue {
     }
     return uuid
   }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
 }
 
 extension URL: AttributeValue {
@@ -171,6 +191,8 @@ extension URL: AttributeValue {
     guard let url = URL(string: try json.text("a URL")) else { throw UnreadableValue("is no URL") }
     return url
   }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
 }
 
 extension Data: AttributeValue {
@@ -180,10 +202,14 @@ extension Data: AttributeValue {
     }
     return Data(bytes)
   }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
 }
 
 extension JSON: AttributeValue {
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> JSON { json }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { self }
 }
 
 // MARK: - Optionals, arrays, enumerations, results
@@ -225,6 +251,8 @@ extension RawRepresentable where Self: AttributeValue, RawValue: AttributeValue 
   }
 
   public func attributeJSON() throws(UnreadableValue) -> JSON { try rawValue.attributeJSON() }
+
+  public var predicateArgument: JSON { rawValue.predicateArgument }
 }
 
 /// A value, or the reason why it cannot be read.
@@ -249,3 +277,6 @@ extension Result: AttributeValue where Success: AttributeValue, Failure == Unrea
     }
   }
 }
+
+extension Result: PredicateArgumentConvertible
+where Success: AttributeValue, Failure == UnreadableValue {}

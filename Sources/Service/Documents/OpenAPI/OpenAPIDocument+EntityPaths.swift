@@ -124,7 +124,7 @@ extension OpenAPIDocument {
     operation(
       "delete", entity: index, summary: "Delete a \(model.entities[index].name)",
       parameters: ["ifMatch", "idempotencyKey"],
-      responses: ["204": Self.empty("Deleted")] + problems([403, 409, 412, 507]))
+      responses: ["204": Self.empty("Deleted")] + problems([403, 409, 412, 422, 507]))
   }
 
   private func batchUpdate(_ index: Int) -> OpenAPIOperation {
@@ -143,6 +143,6 @@ extension OpenAPIDocument {
       summary: "Delete every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
       responses: ["200": Self.response("How many", .schema("BatchDelete"))]
-        + problems([403, 409, 504, 507]))
+        + problems([403, 409, 422, 504, 507]))
   }
 }

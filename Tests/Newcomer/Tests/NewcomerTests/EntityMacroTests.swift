@@ -38,6 +38,17 @@ import Testing
   }
 }
 
+@Entity("Book") struct ShelvedBook: Codable, Fetchable, Identifiable {
+  let id: Int
+  var title: String
+  var shelf: String?
+
+  enum CodingKeys: String, CodingKey {
+    case id, title
+    case shelf = "shelf.title"
+  }
+}
+
 /// The example of the manual, word for word: ManualSwiftTests of the library compares it.
 enum ManualEntities {
   @Entity final class Item: ManagedObject, ManagedObjectType {
@@ -83,6 +94,32 @@ struct `An entity that is declared once` {
     let request = try FetchRequest(where: #Predicate<BookTitle> { $0.text == "Howl" })
     let found = try await ManagedObjectContext(store: store).fetch(request)
     #expect(found.map(\.text) == ["Howl"])
+  }
+
+  @Test func `selects its keys if one of them is a key path to a related object`() async throws {
+    #expect(ShelvedBook.propertiesToFetch == ["title", "shelf.title"])
+    #expect(BookTitle.propertiesToFetch == nil)
+    let store = try LocalStore.inMemory(ModelFile(of: [Shelf.self]))
+    let context = ManagedObjectContext(store: store)
+    let shelf: Shelf = context.insertObject()
+    shelf.title = "Poems"
+    let book: Book = context.insertObject()
+    book.title = "Leaves"
+    book.shelf = Fault(shelf)
+    try await context.save()
+    let request = try FetchRequest(where: #Predicate<ShelvedBook> { $0.title == "Leaves" })
+    let found = try await ManagedObjectContext(store: store).fetch(request)
+    #expect(found.map(\.shelf) == ["Poems"])
+  }
+
+  @Test func `declares its attributes also as a structure`() async throws {
+    let model = try ModelFile(of: [BookRow.self])
+    #expect(model.entities[0].attributes.map(\.name) == ["printed", "title"])
+    #expect(model.entities[0].attributes.map(\.isOptional) == [true, false])
+    #expect(try ModelFile(of: [Shelf.self]).differences(from: [BookRow.self]) == [])
+    let store = try LocalStore.inMemory(model)
+    let found = try await ManagedObjectContext(store: store).fetch(FetchRequest<BookRow>())
+    #expect(found.isEmpty)
   }
 
   @Test func `has its name, keys and key paths from the properties`() {
