@@ -350,7 +350,8 @@ struct StoreCommandTests {
     try folder.sql(
       "CREATE TABLE T(k INTEGER PRIMARY KEY, x); INSERT INTO T VALUES (1, 5)", on: "x.sqlite")
     try folder.serveOnce("x.sqlite")
-    let save = try folder.run("save", "x.sqlite", input: #"[{"update":"T","id":1,"values":{"x":"a"}}]"#)
+    let save = try folder.run(
+      "save", "x.sqlite", input: #"[{"update":"T","id":1,"values":{"x":"a"}}]"#)
     #expect(save.status == 0, "\(save.errors)")
     #expect(try folder.run("check", "x.sqlite").output == "x.sqlite: nothing is wrong\n")
   }

@@ -55,7 +55,8 @@ struct ModelCheck {
     if model.entities.isEmpty { report("entities", "a model has at least one") }
     checkNames(model.entities.map(\.name), "entities", isType: true)
     checkFolded(model.entities.map(\.name), "entities")
-    for entity in model.entities where !isStored && ["new", "old"].contains(entity.name.lowercased()) {
+    for entity in model.entities
+    where !isStored && ["new", "old"].contains(entity.name.lowercased()) {
       report("entities/\(entity.name)", "the name is reserved: in triggers it is that of a row")
     }
     checkNames(model.classes.map(\.name), "classes", isType: true)
