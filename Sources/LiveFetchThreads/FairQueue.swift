@@ -39,9 +39,6 @@ package struct FairQueue<Element> {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// The number of a caller's elements.
-  package func count(of caller: String) -> Int { callers.members[caller]?.total ?? 0 }
-
   /// Appends an element. O(callers) if the queue is full.
   package mutating func append(_ element: Element, for key: QueueKey) -> Admission {
     guard count >= capacity else {

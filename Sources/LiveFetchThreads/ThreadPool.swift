@@ -9,7 +9,7 @@ import Synchronization
 package final class ThreadPool: Sendable {
   /// The reason why work was not run.
   package enum Refusal: Sendable {
-    /// The queue is full, or its caller's part of it so long that the work would wait past its deadline.
+    /// The queue is full.
     case full
     /// It waited until its deadline.
     case expired
@@ -39,8 +39,6 @@ package final class ThreadPool: Sendable {
     var threads = 0
     /// The number of threads that run work of each caller.
     var running: [String: Int] = [:]
-    /// By caller with work that waits or runs: about the shortest time that its work took of late.
-    var times: [String: Duration] = [:]
     var isClosed = false
 
     /// Removes the next work of a caller that uses fewer than `limit` threads.
@@ -52,29 +50,9 @@ package final class ThreadPool: Sendable {
       return work
     }
 
-    /// - Parameter time: how long the work took; nil if it did not run.
-    mutating func end(_ work: Work, after time: Duration?) {
-      let caller = work.caller
-      running[caller, default: 1] -= 1
-      if running[caller] == 0 { running[caller] = nil }
-      if running[caller] == nil, queue.count(of: caller) == 0 {
-        times[caller] = nil
-      } else if let time {
-        let shortest = min(times[caller] ?? time, time)
-        times[caller] = shortest + (time - shortest) / 8
-      }
-    }
-
-    /// True if the work that would run before further work of a caller takes the threads for longer than
-    /// `limit`, as far as is known. A caller without waiting work is never refused for that of others.
-    func takesLonger(than limit: Duration, for caller: String, threads: Int) -> Bool {
-      let own = queue.count(of: caller)
-      guard own > 0 else { return false }
-      var ahead = Duration.zero
-      for (other, time) in times {
-        ahead += time * min(queue.count(of: other), other == caller ? own : own + 1)
-      }
-      return ahead / threads > limit
+    mutating func end(_ work: Work) {
+      running[work.caller, default: 1] -= 1
+      if running[work.caller] == 0 { running[work.caller] = nil }
     }
   }
 
@@ -110,8 +88,7 @@ package final class ThreadPool: Sendable {
   }
 
   /// Queues `work` for one of the threads, in its caller's turn. Exactly one of `work` and
-  /// `refused` is called, once; `refused` perhaps on this thread. Work is refused at once if the
-  /// caller's waiting work shows that its turn would come after the deadline.
+  /// `refused` is called, once; `refused` perhaps on this thread.
   ///
   /// - Parameter deadline: the end of its wait; see ``refuseExpired()``.
   package func run(
@@ -130,12 +107,6 @@ package final class ThreadPool: Sendable {
     var displaced: Work?
     let outcome: Outcome = state.withLock { state in
       guard !state.isClosed else { return .refused(.closed) }
-      if let deadline = work.deadline,
-        state.takesLonger(
-          than: ContinuousClock.now.duration(to: deadline), for: key.caller, threads: maxThreads)
-      {
-        return .refused(.full)
-      }
       switch state.queue.append(work, for: key) {
       case .refused: return .refused(.full)
       case .replaced(let other): displaced = other
@@ -175,14 +146,7 @@ package final class ThreadPool: Sendable {
   /// Refuses work whose deadline has passed. The owner calls this when a deadline passes.
   package func refuseExpired() {
     let now = ContinuousClock.now
-    let expired = state.withLock { state in
-      defer {
-        state.times = state.times.filter { caller, _ in
-          state.running[caller] != nil || state.queue.count(of: caller) > 0
-        }
-      }
-      return state.queue.removeFirst { $0.isExpired(at: now) }
-    }
+    let expired = state.withLock { $0.queue.removeFirst { $0.isExpired(at: now) } }
     for work in expired { work.refuse(.expired) }
   }
 
@@ -212,10 +176,10 @@ package final class ThreadPool: Sendable {
       case work(Work)
       case sleep, end
     }
-    var done: (work: Work, time: Duration?)?
+    var done: Work?
     while true {
       let step: Step = state.withLock { state in
-        if let done { state.end(done.work, after: done.time) }
+        if let done { state.end(done) }
         if let work = state.next(limit: maxThreadsPerCaller) { return .work(work) }
         if state.isClosed {
           state.threads -= 1
@@ -227,14 +191,8 @@ package final class ThreadPool: Sendable {
       done = nil
       switch step {
       case .work(let work):
-        let start = ContinuousClock.now
-        if work.isExpired(at: start) {
-          work.refuse(.expired)
-          done = (work, nil)
-        } else {
-          work.run()
-          done = (work, ContinuousClock.now - start)
-        }
+        work.isExpired(at: .now) ? work.refuse(.expired) : work.run()
+        done = work
       case .sleep: ready.wait()
       case .end: return
       }

@@ -1,6 +1,5 @@
 // The thread pool: concurrency, queue length, deadlines, closing.
 
-import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -136,38 +135,6 @@ private final class Gate: Sendable {
     gate.open(2)
     #expect(gate.did(0..<2))
     pool.close()
-  }
-
-  @Test
-  func `work is refused at once if what its caller waits for takes longer than it may wait`()
-    throws
-  {
-    let (pool, gate) = (ThreadPool(threads: 1, queue: 100), Gate())
-    let refused = Mutex<[ThreadPool.Refusal]>([])
-    let note = { @Sendable (why: ThreadPool.Refusal) in refused.withLock { $0.append(why) } }
-    let run = { (caller: String, number: Int, limit: Duration) in
-      let deadline = ContinuousClock.now + limit
-      pool.run(for: QueueKey(caller: caller), until: deadline, refused: note) { gate.pass(number) }
-    }
-    for number in 0..<2 { run("a", number, .seconds(3_600)) }
-    try #require(gate.entered.wait(seconds: 300))
-    Thread.sleep(forTimeInterval: 0.3)
-    gate.open(1)
-    try #require(gate.entered.wait(seconds: 300))
-    // The first work of `a` took 0.3 s or more, the second runs, and the third waits.
-    run("a", 2, .milliseconds(200))
-    #expect(refused.withLock { $0 } == [])
-    run("a", 9, .milliseconds(200))
-    #expect(refused.withLock { $0 } == [.full])
-    run("a", 3, .seconds(3_600))
-    // Another caller does not wait for all work of `a`.
-    run("b", 4, .milliseconds(200))
-    #expect(refused.withLock { $0 } == [.full])
-    #expect(pool.waiting == 3)
-    pool.close(refusesWaiting: true)
-    #expect(refused.withLock { $0 } == [.full, .closed, .closed, .closed])
-    gate.open(1)
-    #expect(gate.did(0..<2))
   }
 
   @Test func `a closed pool can refuse waiting work`() throws {

@@ -139,13 +139,15 @@ extension Operand {
     }
   }
 
-  /// The number whose only spelling as an id `text` is, as in a path; nil for other text. A key of SQLite
-  /// that is declared as an integer or a decimal may hold a fraction.
+  /// The number whose only spelling as an id `text` is, as in a path; nil for other text, also for `1.0`:
+  /// that id is 1. A key of SQLite that is declared as an integer or a decimal may hold a fraction.
   private static func numericID(_ text: String) -> Value? {
     if let integer = Int64(text) {
       return integer.description == text ? .id(.integer(integer)) : nil
     }
-    guard let double = Double(text), !double.isNaN, double.description == text else { return nil }
+    guard let double = Double(text), !double.isNaN, Int64(exactly: double) == nil,
+      double.description == text
+    else { return nil }
     return .double(double)
   }
 

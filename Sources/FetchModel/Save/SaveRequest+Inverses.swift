@@ -18,7 +18,7 @@ extension SaveRequest {
     var set: Set<Omission> = []
     for (index, change) in changes.enumerated() {
       guard let owner = change.object(at: index) else { continue }
-      for value in change.values {
+      for value in change.values where !change.mayKeepStored(value.property) {
         guard let name = inverse(of: value, change.entity, model) else { continue }
         for insert in value.inserts {
           let omission = Omission(change: insert, property: name)
@@ -60,6 +60,12 @@ extension SaveRequest {
 }
 
 extension Change {
+  /// True if `base` names the property: the stored value may win.
+  fileprivate func mayKeepStored(_ property: Property) -> Bool {
+    guard case .base(let read) = precondition else { return false }
+    return read.contains { $0.property == property }
+  }
+
   /// Returns the object of the change at `index`; nil for a delete and a batch.
   fileprivate func object(at index: Int) -> ObjectReference? {
     switch operation {

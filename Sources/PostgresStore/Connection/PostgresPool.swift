@@ -61,16 +61,15 @@ final class PostgresPool: Sendable {
   ) throws(PostgresError) -> Result {
     let limit = deadline.map { min(waitLimit, max(.zero, $0 - .now)) } ?? waitLimit
     let end = ContinuousClock.now + limit
-    var permitCount = 0
-    defer { for _ in 0..<permitCount { permits.signal() } }
+    guard permits.wait(seconds: limit / .seconds(1)) else { throw .noFreeConnection }
+    defer { permits.signal() }
     while true {
-      // Each further permit is that of a caller that has returned its connection.
-      let left = max(.zero, end - .now)
-      guard permits.wait(seconds: left / .seconds(1)) else { throw .noFreeConnection }
-      permitCount += 1
-      guard let connection = try checkOut(until: deadline) else { continue }
-      defer { putBack(connection) }
-      return try body(connection)
+      if let connection = try checkOut(until: deadline) {
+        defer { putBack(connection) }
+        return try body(connection)
+      }
+      guard ContinuousClock.now < end else { throw .noFreeConnection }
+      usleep(5_000)
     }
   }
 

@@ -2,8 +2,8 @@
 // table, show their effect also to snapshots from before their commit: the table is empty to them.
 //
 // A transaction locks its tables before it takes its snapshot. If another session holds or waits for an
-// exclusive lock of one, or if there are many tables, each statement locks its own tables instead: it waits
-// only for tables that it reads or writes. The lock of a view includes the tables that the view reads.
+// exclusive lock of one, each statement locks its own tables instead: it waits only for tables that it reads or
+// writes. The same holds for those beyond the first 200. The lock of a view includes the tables that the view reads.
 
 import SQLComposer
 
@@ -17,10 +17,11 @@ struct LockedTable: Hashable, Sendable {
 }
 
 extension Catalog {
-  /// The tables and views that the connection's role can lock. PostgreSQL locks no other kinds.
+  /// The tables that the connection's role can lock, then the views. PostgreSQL locks no other kinds.
   var lockable: [LockedTable] {
     let kinds: Set<CatalogTable.Kind> = [.table, .partitionedTable, .view]
-    return tables.filter { kinds.contains($0.kind) && $0.isReadable }
+    let found = tables.filter { kinds.contains($0.kind) && $0.isReadable }
+    return (found.filter { $0.kind != .view } + found.filter { $0.kind == .view })
       .map { LockedTable(oid: $0.oid, name: $0.name) }
   }
 }
@@ -49,9 +50,10 @@ struct TableLocks {
     _ tables: [LockedTable], unless hasBegun: @autoclosure () -> Bool,
     _ transaction: (String, [LockedTable]) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
-    guard (1...most).contains(tables.count) else { return try transaction("", tables) }
+    guard !tables.isEmpty else { return try transaction("", []) }
     do throws(PostgresError) {
-      return try transaction("\(statement(tables)) NOWAIT", [])
+      let first = Array(tables.prefix(most))
+      return try transaction("\(statement(first)) NOWAIT", Array(tables.dropFirst(most)))
     } catch {
       guard let state = error.sqlState, refusals.contains(state), !hasBegun() else { throw error }
       return try transaction("", tables)

@@ -47,7 +47,14 @@ struct CatalogReader {
         row_security_active(c.oid) OR c.relpersistence = 'u' OR c.relkind = 'p' AND EXISTS (
           SELECT FROM pg_partition_tree(c.oid) AS t JOIN pg_class AS p ON p.oid = t.relid
           WHERE p.relpersistence = 'u'),
-        has_table_privilege(c.oid, 'SELECT')
+        has_table_privilege(c.oid, 'SELECT') AND NOT EXISTS (
+          SELECT FROM pg_rewrite AS r JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass
+            AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
+          JOIN pg_class AS b ON b.oid = d.refobjid AND b.relkind IN ('r', 'p', 'v')
+          WHERE c.relkind = 'v' AND r.ev_class = c.oid AND b.oid <> c.oid
+            AND NOT has_table_privilege(
+              CASE WHEN c.reloptions::text ~ 'security_invoker=(true|on|1|yes)' THEN current_user
+                ELSE pg_get_userbyid(c.relowner) END, b.oid, 'SELECT'))
       FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
       WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND NOT c.relispartition AND c.relpersistence <> 't'

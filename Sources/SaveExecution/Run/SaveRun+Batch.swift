@@ -65,6 +65,9 @@ extension SaveRun {
     progress[index] = .done
   }
 
+  /// The most refusals of single objects after which a batch is refused.
+  private static let maxRefusals = 5_000
+
   /// Deletes the objects of a batch one after another, because some may need others of them. Those
   /// that are refused are tried again after the last change.
   private mutating func deleteEach(
@@ -73,7 +76,7 @@ extension SaveRun {
     try checkPermissionsBeforeDelete()
     let sql = statements.delete(from: table)
     var (left, refusal): ([ObjectID], Constraint?) = (ids, nil)
-    var count = 0
+    var (count, refusals) = (0, 0)
     repeat {
       count = left.count
       refusal = nil
@@ -89,6 +92,11 @@ extension SaveRun {
         }
         refused.append(id)
         refusal = constraint
+        refusals += 1
+        // Without a limit, objects in an unfavourable order take the square of their number.
+        guard refusals < Self.maxRefusals else {
+          return try report(constraint, deleting: Matches(Set(refused), of: table), at: index)
+        }
       }
       // The other direction next, so that a chain needs two passes at most.
       left = refused.reversed()

@@ -45,6 +45,11 @@ extension ModelFile {
       if index >= countOfClasses {
         let known = Set(entities[index].attributes.map(\.name))
         entities[index].attributes += structure.attributes.filter { !known.contains($0.name) }
+        let required = Set(structure.attributes.lazy.filter { !$0.isOptional }.map(\.name))
+        for place in entities[index].attributes.indices
+        where required.contains(entities[index].attributes[place].name) {
+          entities[index].attributes[place].isOptional = false
+        }
       }
       problems += differences(of: structure, from: entities[index], isStructure: true)
     }

@@ -91,7 +91,9 @@ extension AttributeType {
   /// The stored type of a Swift type's values; nil if the Swift type does not determine it.
   init?(of type: Any.Type) {
     switch type {
-    case is Int.Type, is Int64.Type, is Int32.Type, is Int16.Type: self = .integer
+    case is Int.Type, is Int64.Type, is Int32.Type, is Int16.Type, is Int8.Type, is UInt8.Type,
+      is UInt16.Type, is UInt32.Type:
+      self = .integer
     case is Double.Type, is Float.Type: self = .double
     case is Bool.Type: self = .boolean
     case is String.Type: self = .string
