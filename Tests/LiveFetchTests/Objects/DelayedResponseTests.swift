@@ -268,21 +268,6 @@ struct DelayedResponseTests {
     #expect(cities[1].population == 7)
   }
 
-  @Test("what the store computed for the first save is merged if it could not be read at once")
-  func unreadFirstSave() async throws {
-    let sample = try await SampleStore(.local, "todo")
-    let store = PausingStore(sample.store)
-    let context = ManagedObjectContext(store: store)
-    let list: ToDo.List = context.insertObject()
-    list.title = "Groceries"
-    store.failFetches(.unreachable(ServiceUnavailable("no network")))
-    try await context.save()
-    #expect(list.itemCount == nil)
-    store.failFetches(nil)
-    try await context.mergeChanges()
-    #expect(list.itemCount == 0)
-  }
-
   @Test("saves after an expired history are merged")
   func expiredHistory() async throws {
     let (sample, store, context) = try await fixture()

@@ -17,15 +17,10 @@ extension ManagedObjectContext {
     // If the history does not reach back to `start`, the next merge begins at the token of the first
     // read below.
     if found.token == nil { lastToken = nil }
-    let unread = unreadChanges
-    unreadChanges = RemoteChanges()
-    var changes = found.changes
-    changes.merge(unread)
     do throws(ContextError) {
-      try await reread(changes, isolation: isolation)
+      try await reread(found.changes, isolation: isolation)
     } catch {
       lastToken = start
-      unreadChanges.merge(unread)
       throw error
     }
     if let token = found.token { lastToken = token }
@@ -90,17 +85,14 @@ extension ManagedObjectContext {
   }
 
   /// Reads what a save changed beyond the values sent. If the history or an object cannot be read, the
-  /// context's token does not advance, and the save stays among ``unreadChanges``: the next save or merge
-  /// reads them.
+  /// context's token does not advance: the next save or merge reads it.
   func takeOverSave(
     _ draft: ContextSave, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
-    var own = unreadChanges
-    unreadChanges = RemoteChanges()
+    var own = RemoteChanges()
     for origin in draft.origins {
       own.insert(origin.entity, origin.objectID)
     }
-    let sent = own
     let start = lastToken
     lastToken = start ?? receipt.token
     do throws(ContextError) {
@@ -126,7 +118,7 @@ extension ManagedObjectContext {
       try await reread(own, isolation: isolation)
       if let token { lastToken = token }
     } catch {
-      unreadChanges.merge(sent)
+      return
     }
   }
 

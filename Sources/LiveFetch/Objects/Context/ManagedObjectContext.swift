@@ -56,8 +56,6 @@ public final class ManagedObjectContext {
   var givenIDs = PermanentIDMap()
   /// The token from which changes are merged; nil if unknown.
   var lastToken: String?
-  /// The context's own saves whose objects could not be read afterwards; the next merge or save reads them.
-  var unreadChanges = RemoteChanges()
   /// The number of saves, counted in the root context: see ``saves``.
   var savesOfTree = 0
   /// The types of values that are decoded by the default ``Fetchable/materialize(_:in:)``.
@@ -266,7 +264,6 @@ public final class ManagedObjectContext {
     dropValueChanges()
     pending = ObjectsDidChange()
     lastToken = nil
-    unreadChanges = RemoteChanges()
     for context in branch { context.processPendingChanges() }
   }
 
