@@ -216,9 +216,8 @@ let package = Package(
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [
-        "Bytes", "LiveFetchCSQLite", "PostgresStore", "RequestPlans", "SQLComposer", "SQLResults",
-        "SQLiteStore",
-        "TestSupport",
+        "Bytes", "LiveFetchCMappedFiles", "LiveFetchCSQLite", "PostgresStore", "RequestPlans",
+        "SQLComposer", "SQLResults", "SQLiteStore", "TestSupport",
       ]),
     .testTarget(
       name: "PostgresStoreTests",

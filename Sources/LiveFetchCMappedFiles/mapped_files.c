@@ -129,12 +129,19 @@ void livefetch_mapped_file_unregister(livefetch_mapped_file *file) {
   pthread_mutex_unlock(&lock);
 }
 
+/// True if the file is shorter than `bytes` now. A status from before another thread recorded a growth shows
+/// a smaller length.
+static bool is_shorter(const livefetch_mapped_file *file, off_t bytes) {
+  struct stat now;
+  return stat(file->path, &now) == 0 && is_same(file, &now) && now.st_size < bytes;
+}
+
 bool livefetch_mapped_file_restore(livefetch_mapped_file *file, const struct stat *now) {
   if (!is_same(file, now)) return atomic_load(&file->is_truncated);
   off_t known = atomic_load(&file->bytes);
   while (now->st_size > known && !atomic_compare_exchange_weak(&file->bytes, &known, now->st_size)) {
   }
-  if (now->st_size < known) {
+  if (now->st_size < known && is_shorter(file, known)) {
     // The record comes first: a process that finds the restored length finds the record as well.
     atomic_store(&file->is_truncated, true);
     (void)!truncate(file->path, known);

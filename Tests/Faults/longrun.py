@@ -4,7 +4,8 @@ Clients save all the time; others watch for a while by long-poll or stream and g
 backup every few minutes, restarts (each third by kill -9), a column that is added and dropped, and
 minutes in which each sync of the disk takes 50 ms. Every diff is checked by its digest. Each sample
 of memory, descriptors, sizes and latencies becomes a line of a CSV file, and at the end the last
-quarter is compared with the second one: what grows is a fault."""
+quarter is compared with the second one: what grows is a fault. With `--report FILE` the messages of
+the server are in `FILE.log`."""
 
 import csv
 import os
@@ -191,7 +192,8 @@ def run(program, folder, seconds, seed, report=None):
     create(file, SCHEMA)
     minute = seconds / STEPS / 10  # one in a run of two hours
     server = Server(program, file, "--backup-every", "5m" if seconds > 1200 else "1m", "--keep", "3",
-                    "--keep-history", "20000", environment=faulty.environment if faulty else {})
+                    "--keep-history", "20000", environment=faulty.environment if faulty else {},
+                    log=f"{report}.log" if report else os.devnull)
     saving, faults, restarts = threading.Event(), [], 0
     writers = [Writer(server, number, saving) for number in range(WRITERS)]
     with server:

@@ -14,8 +14,8 @@ from contextlib import closing
 class Server:
     failures = []  # of servers that died, or did not end with status 0
 
-    def __init__(self, program, file, *flags, host="127.0.0.1", token=None, environment={}):
-        self.program, self.file, self.flags = program, file, flags
+    def __init__(self, program, file, *flags, host="127.0.0.1", token=None, environment={}, log=os.devnull):
+        self.program, self.file, self.flags, self.log = program, file, flags, log
         self.process, self.was_ended, self.host, self.port = None, False, host, 0
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.environment = os.environ | environment
@@ -26,8 +26,9 @@ class Server:
         """Starts, and waits for the line that says where it listens."""
         command = [self.program, "serve", str(self.file), "--port", "0", *self.flags, *flags]
         self.was_ended = False
-        self.process = subprocess.Popen(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                command, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True)
         line = self.process.stdout.readline()
         if "listening on" not in line:
             raise RuntimeError(f"the server did not start: exit status {self.process.wait()}")

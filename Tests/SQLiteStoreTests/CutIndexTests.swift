@@ -3,6 +3,7 @@
 import Dispatch
 import FetchModel
 import Foundation
+import LiveFetchCMappedFiles
 import Synchronization
 import TestSupport
 import Testing
@@ -34,6 +35,25 @@ struct CutIndexTests {
     }
     connection.close()
     withExtendedLifetime((file, files)) {}
+  }
+
+  @Test("an index that grows while another thread looks at it is not truncated")
+  func growing() throws {
+    let file = try ScratchFile("CREATE TABLE city(name TEXT);")
+    let path = file.path + "-index"
+    try Data(count: 100).write(to: URL(fileURLWithPath: path))
+    let mapped = try #require(livefetch_mapped_file_register(path))
+    defer { livefetch_mapped_file_unregister(mapped) }
+    var before = try #require(FileStatus(path)).found
+    #expect(truncate(path, 200) == 0)
+    var after = try #require(FileStatus(path)).found
+    #expect(!livefetch_mapped_file_restore(mapped, &after))
+    // The status from before the growth comes last.
+    #expect(!livefetch_mapped_file_restore(mapped, &before))
+    #expect(truncate(path, 150) == 0)
+    var shorter = try #require(FileStatus(path)).found
+    #expect(livefetch_mapped_file_restore(mapped, &shorter))
+    #expect(FileStatus(path)?.size == 200)
   }
 
   @Test(

@@ -257,8 +257,8 @@ extension WriterMaintenance {
     // If the index was truncated meanwhile, not all of the log was copied.
     guard isLong, !hasChangedFiles else { return }
     // If some reader always reads the log, it never begins again without a wait. Readers that begin during the
-    // wait read the file alone. The wait for a slow reader is repeated when the log has doubled.
-    let waits = gauge.pages / 2 >= waitedPages
+    // wait read the file alone. The wait for a slow reader is repeated when the log has grown as much again.
+    let waits = Int(gauge.pages - waitedPages) * pageSize > settings.truncationBytes
     if waits { waitedPages = gauge.pages }
     checkpoint(SQLITE_CHECKPOINT_TRUNCATE, wait: waits ? Self.readerWait : 0)
   }
