@@ -31,6 +31,7 @@ async function offlineTodo({ browser, server, shoot }) {
   await server.kill();
   await page.until(state, { args: ['offline'] });
   await write(page, 'Water the plants', 'Read a book', 'Buy bread');
+  await page.until(() => document.querySelectorAll('#list li').length === 4);
   await page.click('#list li:nth-child(2) input');
   await page.until(() => document.querySelector('#state').textContent === 'offline, 4 to send');
   await eventually(() => page.run(titles), ['Buy bread', 'Water the plants', 'Buy bread', 'Read a book'], 'what is done comes last');
