@@ -189,7 +189,7 @@ let package = Package(
       name: "LiveFetchCommand",
       dependencies: [
         "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "LiveFetchCLibrary", "PostgresStore",
-        "SQLiteStore", "LiveQueries",
+        "SQLComposer", "SQLiteStore", "LiveQueries",
         "LiveFetchHTTPServer", "Service", "LiveFetchThreads", "WebPage",
         "CZlib",
         .product(name: "Logging", package: "swift-log"),

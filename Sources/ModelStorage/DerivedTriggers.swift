@@ -169,8 +169,7 @@ package struct DerivedTriggers {
   // MARK: To-many relationships
 
   private func memberKey(_ relationship: String) -> PropertyKey? {
-    file.declaringEntity(of: relationship, in: key.entity)
-      .map { PropertyKey(entity: $0, property: relationship) }
+    file.key(of: relationship, in: key.entity)
   }
 
   private func memberValue(_ relationship: String, _ attribute: String?) -> String? {

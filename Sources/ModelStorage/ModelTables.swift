@@ -22,6 +22,14 @@ package struct PropertyKey: Hashable, Sendable {
   }
 }
 
+extension ModelFile {
+  /// The key of a relationship that `entity` declares or inherits.
+  func key(of relationship: String, in entity: String) -> PropertyKey? {
+    declaringEntity(of: relationship, in: entity)
+      .map { PropertyKey(entity: $0, property: relationship) }
+  }
+}
+
 /// A column of a planned table.
 package struct PlannedColumn: Hashable, Sendable {
   package struct Reference: Hashable, Sendable {

@@ -1,6 +1,7 @@
 // Checks the names in the header of an imported file, which become the columns of a new table.
 
 import FetchModel
+import SQLComposer
 
 /// The header of an imported file.
 struct ImportHeader {
@@ -40,8 +41,8 @@ struct ImportHeader {
     return nil
   }
 
-  /// The form in which names of one column are equal. SQLite ignores the case of ASCII letters alone.
+  /// The bytes that are equal for names of one column.
   private func key(_ name: String) -> [UInt8] {
-    name.utf8.map { !distinguishesCase && (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    Array((distinguishesCase ? name : folded(name)).utf8)
   }
 }

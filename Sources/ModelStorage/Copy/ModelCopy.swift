@@ -126,8 +126,7 @@ package struct ModelCopy {
   private func writeMembers(
     _ relationship: ModelFile.Relationship, of entity: String, _ owners: [JSON]
   ) throws(StoreError) {
-    guard let declarer = file.declaringEntity(of: relationship.name, in: entity) else { return }
-    let key = PropertyKey(entity: declarer, property: relationship.name)
+    guard let key = file.key(of: relationship.name, in: entity) else { return }
     let position = tables.positions[key]
     switch tables.links[key] {
     case .members(let inverse)?:

@@ -146,8 +146,8 @@ extension MigrationPlanner {
     guard let (key, relationship) = owner(of: table),
       let before = match.oldRelationship(relationship, of: key.entity),
       let oldEntity = match.oldEntity(of: key.entity),
-      let declarer = old.file.declaringEntity(of: before.name, in: oldEntity),
-      case .join(let name, _, _)? = old.links[PropertyKey(entity: declarer, property: before.name)]
+      let oldKey = old.file.key(of: before.name, in: oldEntity),
+      case .join(let name, _, _)? = old.links[oldKey]
     else { return old.tables.filter { $0.isJoin && $0.name == table.name }.map(\.name) }
     return [name]
   }
@@ -239,12 +239,5 @@ extension MigrationPlanner {
   /// Returns SQL for the position in an old relationship; NULL if it is unordered.
   private func position(of key: PropertyKey?) -> String {
     key.flatMap { old.positions[$0] }.map(quoted) ?? "CAST(NULL AS \(old.dialect.integer))"
-  }
-}
-
-extension ModelFile {
-  /// The key of a property that `entity` declares or inherits.
-  fileprivate func key(of property: String, in entity: String) -> PropertyKey? {
-    declaringEntity(of: property, in: entity).map { PropertyKey(entity: $0, property: property) }
   }
 }

@@ -20,7 +20,7 @@ extension Catalog {
   /// The tables that the connection's role can lock, then the views. PostgreSQL locks no other kinds.
   var lockable: [LockedTable] {
     let kinds: Set<CatalogTable.Kind> = [.table, .partitionedTable, .view]
-    let found = tables.filter { kinds.contains($0.kind) && $0.isReadable }
+    let found = tables.filter { kinds.contains($0.kind) && $0.isLockable }
     return (found.filter { $0.kind != .view } + found.filter { $0.kind == .view })
       .map { LockedTable(oid: $0.oid, name: $0.name) }
   }

@@ -39,8 +39,8 @@ struct CatalogTable: Hashable, Sendable {
   /// True for an unlogged table, which crash recovery empties without triggers, and for a table with a
   /// row-level security policy that applies to the connection's role.
   var hasUnseenChanges = false
-  /// True if the connection's role may read every column.
-  var isReadable = true
+  /// True if the connection's role may lock the table, or the view with the tables that it reads.
+  var isLockable = true
   var columns: [CatalogColumn] = []
   /// The columns of the primary key; empty if there is none.
   var primaryKey: [String] = []

@@ -66,7 +66,7 @@ struct CatalogReader {
       tables[oid] = CatalogTable(
         oid: oid, name: row[1].string ?? "", kind: kind, hasInheritingTables: row[3] == true,
         isOwnedByOthers: row[4] == true, hasUnseenChanges: row[5] == true,
-        isReadable: row[6] == true)
+        isLockable: row[6] == true)
     }
     return tables
   }
