@@ -260,9 +260,13 @@ export class SaveQueue {
     else item.resolve(data);
   }
 
-  /** One page hands a refusal to the application: the one that saved, or the one that sent for it. */
+  /**
+   * One page hands a refusal to the application: the one that saved, or the one that sent for it. What its
+   * caller has aborted is no refusal.
+   */
   #refused(item, error, isOrphan) {
     item.reject(error);
+    if (error === item.signal?.reason) return;
     const { changes, page } = item.save;
     const { onRefused } = this.#handlers;
     if (onRefused && (isOrphan || page === this.#pages.id)) call(onRefused, asLiveFetchError(error), { changes });

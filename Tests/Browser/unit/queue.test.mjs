@@ -82,8 +82,9 @@ test('a save that is aborted while it waits for the network is neither kept nor 
   const { address, requests } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
   const net = network(false);
   const storage = memoryStorage();
-  const sizes = [];
-  const client = connect(address, { offline: storage, fetch: net.fetch, onQueue: (size) => sizes.push(size) });
+  const [sizes, refused] = [[], []];
+  const client = connect(address, { offline: storage, fetch: net.fetch, onQueue: (size) => sizes.push(size),
+    onRefused: (error) => refused.push(error) });
   context.after(() => client.close());
   const abort = new AbortController();
   const update = (id, signal) => client.update('T', id, { n: 1 }, { signal });
@@ -96,6 +97,7 @@ test('a save that is aborted while it waits for the network is neither kept nor 
   client.reached();
   await second;
   assert.deepEqual(saves(requests).map(({ body }) => body.changes[0].id), [2]);
+  assert.deepEqual(refused, []);
 });
 
 test('further saves do not shorten the pause that the server has requested', async (context) => {
