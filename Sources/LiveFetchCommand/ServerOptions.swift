@@ -128,12 +128,14 @@ struct ServerOptions {
     }
   }
 
-  /// Refuses to serve everyone on an address that is not loopback.
+  /// Refuses to serve everyone on an address that is not loopback, and to serve the server's own files below
+  /// `--public`.
   ///
   /// - Parameters:
   ///   - store: The file or database, whose API keys count. A file does not have to exist.
   ///   - listening: The address at which the server listens already; nil for that of the settings.
   func checkAccess(to store: String, at listening: String? = nil) throws {
+    try checkPublicFiles(DatabaseTarget(store) == nil ? store : nil)
     let host = listening ?? host
     guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
       !settings.isOn(.insecureOpen)
@@ -145,6 +147,28 @@ struct ServerOptions {
       environment, --jwt-key FILE, --jwks-url URL, or an API key made by `livefetch key create`; \
       --insecure-open serves everyone.
       """, .usage)
+  }
+
+  /// Ends the command if everyone could download a file of the server's own.
+  ///
+  /// - Parameter store: The served file; nil for a database.
+  private func checkPublicFiles(_ store: String?) throws {
+    guard let directory = settings.text(.publicDirectory) else { return }
+    let path = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+    let folder = path == "/" ? path : path + "/"
+    let named = [Setting.model, .tokenFile, .jwtKey, .access, .tlsKey, .audit, .backupTo]
+    let files = [store, settings.file] + named.map { settings.text($0) }
+    for file in files.compactMap({ $0 }) {
+      let url = URL(fileURLWithPath: file)
+      // The file itself does not have to exist.
+      let place = url.deletingLastPathComponent().resolvingSymlinksInPath()
+        .appendingPathComponent(url.lastPathComponent)
+      guard [place, place.resolvingSymlinksInPath()].contains(where: { $0.path.hasPrefix(folder) })
+      else { continue }
+      throw failure(
+        "\(file) is below --public \(directory), whose files everyone can read: move it, or serve another directory",
+        .usage)
+    }
   }
 
   /// Opens the audit file. Ends the command if it cannot be written.

@@ -59,11 +59,9 @@ public final class HTTPStream: Sendable {
 
   /// Returns the source's next step, for streams without a socket; `end` once it has ended. Costs what
   /// the source's `next` costs.
-  ///
-  /// - Parameter room: the maximum number of bytes.
-  public func next(maxBytes room: Int) -> StreamStep {
+  public func next() -> StreamStep {
     guard let source = beginNext() else { return .end }
-    let step = source.next(room)
+    let step = source.next()
     let isFinished = endNext()
     if case .end = step {
       finish()
@@ -126,7 +124,7 @@ extension HTTPStream {
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     while true {
       if let count = unsent.move(into: buffer) { return .copied(count) }
-      switch next(maxBytes: buffer.count) {
+      switch next() {
       case .bytes(let bytes): unsent.replace(with: bytes)
       case .end: return .end
       case .wait: if suspend() { return .suspended }

@@ -1,7 +1,7 @@
 // The source of a stream's bytes. The server pulls from it, so nothing accumulates for a slow
 // reader.
 
-/// The result of ``StreamSource/next(_:)``.
+/// The result of ``StreamSource/next()``.
 public enum StreamStep: Sendable {
   /// These bytes; more may follow. They may exceed the room in the socket: `next` is not called
   /// again before the rest is sent.
@@ -19,9 +19,7 @@ public protocol StreamSource: AnyObject, Sendable {
   /// Called once, before anything else. Store `stream` to wake it later.
   func opened(_ stream: HTTPStream)
   /// Called on a worker whenever the socket has room. Must not block.
-  ///
-  /// - Parameter room: the number of bytes that can be sent at once, as a hint.
-  func next(_ room: Int) -> StreamStep
+  func next() -> StreamStep
   /// Called once, after the last `next`, when the stream ended, the client disconnected or the
   /// server stops.
   func closed()

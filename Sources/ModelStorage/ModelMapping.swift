@@ -229,7 +229,7 @@ package struct ModelMapping {
       problems.append(
         "\(key.entity).\(key.property) leads to \(root), and the column refers to `\(raw.table)`")
     }
-    checkRule(raw, checked.planned, relationship, key)
+    checkRule(raw, relationship, key)
     let referenced = raw?.referenced ?? target.primaryKey
     guard referenced.count == 1 else {
       return problems.append(
@@ -247,8 +247,8 @@ package struct ModelMapping {
 
   /// Checks that a foreign key's delete action is the model's.
   private mutating func checkRule(
-    _ raw: TableDescription.RawForeignKey?, _ planned: PlannedColumn,
-    _ relationship: ModelFile.Relationship, _ key: PropertyKey
+    _ raw: TableDescription.RawForeignKey?, _ relationship: ModelFile.Relationship,
+    _ key: PropertyKey
   ) {
     let rule = file.inverse(of: relationship)?.deleteRule ?? .nullify
     let fits =

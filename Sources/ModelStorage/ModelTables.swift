@@ -120,13 +120,12 @@ extension ModelTables {
   private mutating func addTable(_ root: ModelFile.Entity) {
     let family = [root] + file.subentities(of: root.name)
     var draft = TableDraft(name: root.name)
-    draft.add(
-      PlannedColumn(name: Self.keyName, declaredType: dialect.key, role: .key), of: root.name)
+    draft.add(PlannedColumn(name: Self.keyName, declaredType: dialect.key, role: .key))
     if family.count > 1 {
       var column = PlannedColumn(
         name: Self.discriminatorName, declaredType: dialect.text, role: .discriminator)
       column.isNotNull = true
-      draft.add(column, of: root.name)
+      draft.add(column)
     }
     for entity in family {
       for attribute in entity.attributes where !attribute.isTransient {
@@ -159,7 +158,7 @@ extension ModelTables {
     case .text, .path, .now, nil: break
     }
     columnNames[key] = column.name
-    draft.add(column, of: entity.name)
+    draft.add(column)
   }
 
   private mutating func addColumn(
@@ -180,14 +179,13 @@ extension ModelTables {
     column.references = reference(to: relationship.destination, heldBy: relationship)
     columnNames[key] = column.name
     links[key] = .column(column.name)
-    draft.add(column, of: entity.name)
+    draft.add(column)
     guard let inverse = file.inverse(of: relationship), inverse.isOrdered else { return }
     let ordered = PropertyKey(entity: relationship.destination, property: inverse.name)
     let position = draft.free("\(column.name)_position", of: entity.name)
     positions[ordered] = position
     draft.add(
-      PlannedColumn(name: position, declaredType: dialect.integer, role: .position(ordered)),
-      of: entity.name)
+      PlannedColumn(name: position, declaredType: dialect.integer, role: .position(ordered)))
   }
 
   /// Returns the reference to `entity`. The delete rule of the inverse relationship determines the
@@ -222,7 +220,7 @@ extension ModelTables {
         name: draft.free(([source] + field.names).joined(separator: "."), of: entity.name),
         declaredType: generated.type, role: .field(key, names: field.names, field.type))
       column.generation = generated.generation
-      draft.add(column, of: entity.name)
+      draft.add(column)
     }
   }
 }
@@ -243,7 +241,7 @@ private struct TableDraft {
     return name
   }
 
-  mutating func add(_ column: PlannedColumn, of entity: String) {
+  mutating func add(_ column: PlannedColumn) {
     taken.insert(folded(column.name))
     columns.append(column)
   }

@@ -27,12 +27,14 @@ struct WebPageTests {
 
   @Test("With --public the page of the OpenAPI document has every file that it loads")
   func openAPIPage() throws {
-    let server = try FaultServer(smallFixture, ["--public", "."])
+    let (folder, address) = try served()
+    let client = FaultClient(address: address)
+    defer { withExtendedLifetime(folder) {} }
     var unread = ["/openapi.html"]
     var read: Set<String> = []
     while let path = unread.popLast() {
       guard read.insert(path).inserted else { continue }
-      let file = try server.client.send("GET", path)
+      let file = try client.send("GET", path)
       #expect(file.status == 200, "\(path)")
       let text = String(decoding: file.body, as: UTF8.self)
       let linked = text.matches(of: /<(?:link|script)[^>]* (?:href|src)="([^"]+)"/).map(\.output.1)
@@ -49,20 +51,55 @@ struct WebPageTests {
     #expect(read.contains("/explorer/openapi.js"))
     #expect(read.contains("/explorer/dom.js"))
     #expect(read.contains("/explorer/openapi.css"))
-    #expect(server.end() == 0)
   }
 
   @Test("A file of the directory takes the place of the program's of the same name")
   func ownFile() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    try FileManager.default.createDirectory(
-      atPath: folder.file("site"), withIntermediateDirectories: false)
+    let (folder, address) = try served()
     try folder.write("own client", to: "site/livefetch.py")
-    let (_, address) = try folder.serve("w.sqlite", ["--public", "site"])
     let client = FaultClient(address: address)
     #expect(try client.send("GET", "/livefetch.py").body == Array("own client".utf8))
     #expect(
       try client.send("GET", "/conformance.py").body == WebPage.files["/conformance.py"])
+  }
+
+  @Test(
+    "A file that the server itself uses is not served: its place below --public is refused",
+    arguments: [
+      (["serve", "site/w.sqlite"], "site", "site/w.sqlite"),
+      (["serve", "link.sqlite"], "site", "link.sqlite"),
+      (["serve", "w.sqlite"], ".", "w.sqlite"),
+      (["serve", "w.sqlite", "--token-file", "site/token"], "site", "site/token"),
+      (["serve", "w.sqlite", "--backup-every", "1h", "--backup-to", "site/b"], "site", "site/b"),
+      (["demo", "--data", "site/new.sqlite"], "site", "site/new.sqlite"),
+      (["serve", "w.sqlite", "--config", "site/settings.json"], "site", "site/settings.json"),
+    ])
+  func ownFiles(words: [String], directory: String, file: String) throws {
+    let folder = try folder()
+    try folder.sql(smallFixture, on: "site/w.sqlite")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.file("link.sqlite"), withDestinationPath: "site/w.sqlite")
+    try folder.write("secret", to: "site/token")
+    try folder.write(#"{"max-items": 100}"#, to: "site/settings.json")
+    let run = try folder.run(words + ["--port", "0", "--public", directory])
+    #expect(run.status == 64)
+    #expect(
+      run.errors
+        == "livefetch: \(file) is below --public \(directory), whose files everyone can read: move it, or serve another directory\n"
+    )
+  }
+
+  /// A store, and a directory of files for `--public`.
+  private func folder() throws -> Folder {
+    let folder = try Folder()
+    try folder.sql(smallFixture, on: "w.sqlite")
+    try FileManager.default.createDirectory(
+      atPath: folder.file("site"), withIntermediateDirectories: false)
+    return folder
+  }
+
+  private func served() throws -> (Folder, String) {
+    let folder = try folder()
+    return (folder, try folder.serve("w.sqlite", ["--public", "site"]).1)
   }
 }

@@ -2,7 +2,7 @@
 starts or while it runs.
 
 The server may refuse to start. Otherwise each answer is the one of the whole file (of an earlier save,
-where the log is damaged), or 500 or 503 with a code, and then the server is not ready. It never ends
+where the log is damaged), or 500 or 503 with a code, or 401, and then the server is not ready. It never ends
 by itself. SQLite's pages have no checksums, so a changed value inside of a well-formed page is not
 among the damages."""
 
@@ -101,7 +101,8 @@ def examine(program, file, states, harm, is_served):
             if status == 200:
                 if body not in [state[place][3] for state in states]:
                     faults.append(f"{target}: a wrong answer")
-            elif status in (500, 503) and code:
+            elif (status in (500, 503) and code) or status == 401:
+                # 401: the API keys cannot be read, so that no caller is known.
                 failed = True
             elif (status, code) not in [state[place][1:3] for state in states]:
                 faults.append(f"{target}: {status} {code}")

@@ -28,7 +28,7 @@ final class QueueSource: StreamSource {
     state.withLock { $0.stream = stream }
   }
 
-  func next(_ room: Int) -> StreamStep {
+  func next() -> StreamStep {
     state.withLock { state in
       state.requested += 1
       let step = state.steps.isEmpty ? otherwise : state.steps.removeFirst()
@@ -247,13 +247,13 @@ extension HTTPServerTests {
       source.put("one")
       HTTPExchange { answers.append($0) }.stream(source)
       let stream = answers.all.first?.stream
-      guard case .bytes(let bytes)? = stream?.next(maxBytes: 100) else {
+      guard case .bytes(let bytes)? = stream?.next() else {
         Issue.record("no bytes")
         return
       }
       #expect(bytes == Array("one".utf8))
       source.put(.end)
-      if case .end? = stream?.next(maxBytes: 100) {} else { Issue.record("no end") }
+      if case .end? = stream?.next() {} else { Issue.record("no end") }
       #expect(source.closedCount == 1)
       #expect(answers.count == 1)
     }

@@ -161,8 +161,23 @@ struct SchemaTests {
       ])
   }
 
+  @Test("the first value that is a date decides the format, and without one the declared type")
+  func noDates() throws {
+    #expect(
+      try describe(
+        """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, a DATETIME, b DATETIME, c DATE, d DATETIME, e DATE);
+        INSERT INTO t(a, b, c, d, e) VALUES ('soon', '2024-02-30', 'soon', 'soon', x'00');
+        INSERT INTO t(a, b) VALUES ('2024-01-31 10:00:00', 1700000000);
+        """
+      ).dropFirst() == [
+        "  a: date? sqlText", "  b: date? unixSeconds", "  c: date? day", "  d: date? iso8601",
+        "  e: date? day",
+      ])
+  }
+
   @Test(
-    "a file with two names that are canonically equivalent in Unicode is refused",
+    "a file with a name that hides another one is refused",
     arguments: [
       (
         "CREATE TABLE \"caf\u{e9}\"(id INTEGER PRIMARY KEY); "
@@ -173,8 +188,12 @@ struct SchemaTests {
         "CREATE TABLE t(id INTEGER PRIMARY KEY, \"caf\u{e9}\" TEXT, \"cafe\u{301}\" TEXT)",
         "two columns of `t` have the name `cafe\u{301}`, in different Unicode forms (rename one of them)"
       ),
+      (
+        "CREATE TABLE Json_Each(id INTEGER PRIMARY KEY)",
+        "a table or view `json_each` hides SQLite's function of that name (rename it)"
+      ),
     ])
-  func equivalentNames(sql: String, reason: String) throws {
+  func hidingNames(sql: String, reason: String) throws {
     let file = try ScratchFile(sql)
     #expect(throws: StoreError.unusable(reason)) { try introspect(file) }
   }

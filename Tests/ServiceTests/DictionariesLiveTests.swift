@@ -85,6 +85,37 @@ struct DictionariesLiveTests {
     #expect(answer.text.contains("Nippon"))
   }
 
+  @Test(
+    "groups and different values at the end of a long path are followed",
+    arguments: ["group=b.c.d.name&select=b.c.d.name,n:@count", "distinct=true&select=b.c.d.name"])
+  func longPath(query: String) throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE d(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE c(id INTEGER PRIMARY KEY, d INTEGER REFERENCES d(id));
+      CREATE TABLE b(id INTEGER PRIMARY KEY, c INTEGER REFERENCES c(id));
+      CREATE TABLE a(id INTEGER PRIMARY KEY, b INTEGER REFERENCES b(id));
+      INSERT INTO d VALUES (1, 'one'), (2, 'two');
+      INSERT INTO c VALUES (1, 1), (2, 2);
+      INSERT INTO b VALUES (1, 1), (2, 2);
+      INSERT INTO a VALUES (1, 1), (2, 2), (3, 2);
+      """)
+    let fetch = "/v1/objects/a?as=dictionaries&\(query)&sort=b.c.d.name"
+    var token = try Self.held(file, fetch)
+    for (change, hasTwo) in [
+      ("UPDATE d SET name = 'first' WHERE id = 1", true),
+      ("UPDATE c SET d = 1 WHERE id = 2", false),
+    ] {
+      try file.runExternally(change)
+      let diff = try file.ask("\(fetch)&since=\(token)&wait=60")
+      #expect(diff.status == 200, "\(diff.text)")
+      #expect(diff.json["reset"] == .boolean(true))
+      #expect(diff.json["sections"] == (try file.ask(fetch)).json["sections"])
+      #expect(diff.text.contains("first") && diff.text.contains("two") == hasTwo)
+      token = try #require(diff.json["to"]?.string)
+    }
+  }
+
   @Test(.onlyForFiles) func aTokenOfPrunedHistoryExpires() throws {
     var options = SQLiteStoreOptions()
     options.keptPositions = 1

@@ -29,7 +29,7 @@ final class EventReader {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
       if let event = takeEvent() { return event }
-      switch stream.next(maxBytes: 64 << 10) {
+      switch stream.next() {
       case .bytes(let bytes):
         largest = max(largest, bytes.count)
         received += bytes

@@ -14,7 +14,7 @@ struct StreamContractTests {
     var bytes: [UInt8] = []
     let deadline = Date(timeIntervalSinceNow: 300)
     while Date() < deadline {
-      switch stream.next(maxBytes: 1 << 16) {
+      switch stream.next() {
       case .bytes(let more): bytes += more
       case .wait: Thread.sleep(forTimeInterval: 0.01)
       case .end: return String(decoding: bytes, as: UTF8.self)
@@ -142,7 +142,7 @@ struct StreamContractTests {
         let change = #"{"population":\#(1_000 + count)}"#
         begun.append(file.begin("PATCH", "/v1/objects/city/\(1 + count % 2)", body: change))
       }
-      guard case .bytes(let more) = stream.next(maxBytes: 1 << 16) else {
+      guard case .bytes(let more) = stream.next() else {
         Thread.sleep(forTimeInterval: 0.0002)
         continue
       }

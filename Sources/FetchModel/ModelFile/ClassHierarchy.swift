@@ -42,6 +42,19 @@ public struct ClassHierarchy: Sendable, Hashable {
     classes.keys.filter { lineage(of: $0).contains { $0.name == name } }.sorted()
   }
 
+  /// Returns the names of the classes that values of the given classes and their fields may have, and of
+  /// their parents.
+  public func reached(from bases: some Sequence<String>) -> Set<String> {
+    var reached: Set<String> = []
+    var next = Array(bases)
+    while let base = next.popLast() {
+      for found in kinds(of: base).flatMap(lineage) where reached.insert(found.name).inserted {
+        for case .object(let name) in found.fields.map(\.type) { next.append(name) }
+      }
+    }
+    return reached
+  }
+
   // MARK: Values
 
   /// Returns the reason why `json` is not a value of class `base` or a subclass; nil for a valid

@@ -53,6 +53,12 @@ struct Settings: Sendable {
 
   subscript(setting: Setting) -> Entry? { entries[setting.name] }
 
+  /// The configuration file, if it has settings.
+  var file: String? {
+    for case .file(let path) in entries.values.map(\.origin) { return path }
+    return nil
+  }
+
   func text(_ setting: Setting) -> String? {
     if case .text(let text)? = entries[setting.name]?.value { text } else { nil }
   }

@@ -199,7 +199,7 @@ extension LiveQueries {
       view.lastUse = now
       guard makeRoom(for: installed, now: now) else { throw .overloaded }
       for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
-        register(waiting.request, from: waiting.from, installed, view, now: now)
+        register(waiting.request, from: waiting.from, installed, view)
       }
       return
     }

@@ -18,7 +18,7 @@ extension LiveQueries {
       query.isUnchanged(after: from.position) ? .some(nil) : view.bodies[from.position]
     switch body {
     case nil: return false
-    case .some(nil): register(request, from: from, query, view, now: now)
+    case .some(nil): register(request, from: from, query, view)
     case .some(let body?):
       if request.needsConsistentSnapshot { return false }
       send(body, of: view, from: from, to: request.waiter)
@@ -148,7 +148,7 @@ extension LiveQueries {
       makeRoom(for: query, now: now)
     } else {
       guard makeRoom(for: query, now: now) else { throw .overloaded }
-      register(request, from: from, query, found.view, now: now)
+      register(request, from: from, query, found.view)
     }
     return true
   }
@@ -169,8 +169,7 @@ extension LiveQueries {
   }
 
   mutating func register(
-    _ request: FollowRequest, from: Token, _ query: LiveQuery, _ view: LiveView,
-    now: ContinuousClock.Instant
+    _ request: FollowRequest, from: Token, _ query: LiveQuery, _ view: LiveView
   ) {
     nextTicket += 1
     let ticket = nextTicket

@@ -219,8 +219,10 @@ struct LiveQueries {
     counters.considered += 1
     query.position = base
     do throws(StoreError) {
-      guard ContinuousClock.now < latest, let changes = try changes(of: candidate, context) else {
-        return postpone(query, at: current)
+      guard ContinuousClock.now < latest else { return postpone(query, at: current) }
+      let changes = try context.transaction.withTimeLimit(configuration.longTimeLimit) {
+        () throws(StoreError) in
+        try query.advance(context, affected: candidate.objects)
       }
       guard !changes.isEmpty else { return }
       var hasDiff = false
@@ -245,20 +247,6 @@ struct LiveQueries {
       postpone(query, at: current)
     } catch {
       end(query, context.transaction.mapError(error))
-    }
-  }
-
-  /// The query's changes at this snapshot; nil if they exceed the time limit.
-  private func changes(
-    of candidate: Candidate, _ context: CatchUpContext
-  ) throws(StoreError) -> [RowChange]? {
-    do throws(StoreError) {
-      return try context.transaction.withTimeLimit(configuration.longTimeLimit) {
-        () throws(StoreError) in
-        try candidate.query.advance(context, affected: candidate.objects)
-      }
-    } catch .queryTimeout {
-      return nil
     }
   }
 

@@ -93,9 +93,7 @@ extension MigrationPlanner {
   }
 
   /// Returns SQL for a member's position: the old one, or else its id.
-  func positionValue(_ key: PropertyKey, _ pair: (old: String, new: String)) throws(StoreError)
-    -> String
-  {
+  func positionValue(_ key: PropertyKey) throws(StoreError) -> String {
     let step = "o.\(ModelTriggers.id) * \(ModelTriggers.positionStep)"
     guard let relationship = new.file.relationship(key.property, of: key.entity),
       let before = match.oldRelationship(relationship, of: key.entity),

@@ -12,7 +12,7 @@ extension MigrationPlanner {
     case .key: return "o.\(ModelTriggers.id)"
     case .discriminator: return literal(pair.new)
     case .field, .end: return "NULL"
-    case .position(let key): return try positionValue(key, pair)
+    case .position(let key): return try positionValue(key)
     case .property(let key):
       guard new.file.isKind(pair.new, of: key.entity) else { return "NULL" }
       let declarer = new.file.entity(named: key.entity)

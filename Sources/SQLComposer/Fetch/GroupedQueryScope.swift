@@ -11,6 +11,8 @@ struct GroupedQueryScope: SQLScope {
   var objects: JoinBuilder
   /// The grouped query; nil inside a subquery, which has no groups.
   private let groupedQuery: GroupedQuery?
+  /// The columns of the paths so far. PostgreSQL takes two expressions for equal only if their aliases are.
+  private var columns: [PropertyPath: SQLColumn] = [:]
 
   init(_ objects: JoinBuilder, _ groupedQuery: GroupedQuery?) {
     self.objects = objects
@@ -30,6 +32,13 @@ struct GroupedQueryScope: SQLScope {
   }
 
   mutating func column(_ path: PropertyPath) -> SQLColumn {
+    if let known = columns[path] { return known }
+    let column = newColumn(path)
+    columns[path] = column
+    return column
+  }
+
+  private mutating func newColumn(_ path: PropertyPath) -> SQLColumn {
     guard let aggregate = groupedQuery?.aggregate(path) else { return objects.column(path) }
     guard let value = aggregate.value else {
       return SQLColumn(sql: "count(*)", type: .integer, mayBeNull: false)

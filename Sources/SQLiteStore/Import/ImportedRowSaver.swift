@@ -27,7 +27,7 @@ struct ImportedRowSaver {
     _ fields: [ImportedField], mappedBy writer: RowWriter, on connection: Connection
   ) throws(StoreError) -> RowWriter.Outcome {
     let id: ObjectID?
-    switch try writer.find(fields, on: connection) {
+    switch try writer.find(fields) {
     case .success(let found): id = found
     case .failure(let refusal): return .refused(refusal)
     }

@@ -147,7 +147,7 @@ extension RowWriter {
     if let refusal = refusal(ofCount: fields) { return .refused(refusal) }
     let statements = try statements(for: fields, on: connection)
     if key.isEmpty { return try run(statements.insert, fields, .inserted, on: connection) }
-    switch try find(fields, on: connection) {
+    switch try find(fields) {
     case .success(nil): return try run(statements.insert, fields, .inserted, on: connection)
     case .success:
       guard let update = statements.update else { return .updated }
@@ -180,7 +180,7 @@ extension RowWriter {
 
   /// Returns the id of the row with the key in `fields`; nil without such a row, or without a key.
   func find(
-    _ fields: [ImportedField], on connection: Connection
+    _ fields: [ImportedField]
   ) throws(StoreError) -> Result<ObjectID?, RowRefusal> {
     if let refusal = refusal(ofCount: fields) { return .failure(refusal) }
     guard let lookup, let pointer = lookup.pointer else { return .success(nil) }

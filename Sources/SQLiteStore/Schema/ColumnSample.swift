@@ -14,6 +14,9 @@ struct ColumnSample {
   /// The form that the file has stored for the column; see ``ColumnForms``.
   let formerForm: String?
 
+  /// The number of rows whose values decide the form of a column, if one of them is not NULL.
+  private static let rowCount = 1_000
+
   /// Returns the type, and for dates their format.
   func type(defaultSQL: String?) throws(StoreError) -> (AttributeType, DateFormat?) {
     switch Self.declared(declaredType) {
@@ -49,17 +52,41 @@ struct ColumnSample {
   /// values are NULL. Scans the table rather than an index, because an index returns the least value
   /// first, which may be untypical.
   private func firstValue() throws(StoreError) -> SQLValue? {
+    try values(
+      "\(quoted(column)) FROM main.\(quoted(table)) NOT INDEXED WHERE \(quoted(column)) IS NOT NULL LIMIT 1"
+    ).first
+  }
+
+  /// Returns the values of the first rows that are not NULL, or else the first value of another row.
+  private func firstValues() throws(StoreError) -> [SQLValue] {
+    let found = try values(
+      """
+      value FROM (SELECT \(quoted(column)) AS value FROM main.\(quoted(table)) NOT INDEXED \
+      LIMIT \(Self.rowCount)) WHERE value IS NOT NULL
+      """)
+    return try found.isEmpty ? [firstValue()].compactMap { $0 } : found
+  }
+
+  /// Returns the values of a SELECT; none if a view takes too long.
+  private func values(_ query: String) throws(StoreError) -> [SQLValue] {
     do {
-      return try connection.first(
-        """
-        SELECT \(quoted(column)) FROM main.\(quoted(table)) NOT INDEXED \
-        WHERE \(quoted(column)) IS NOT NULL LIMIT 1
-        """
-      ) { $0.value(0) }
+      return try connection.all("SELECT \(query)") { $0.value(0) }
     } catch {
-      if isView, case .queryTimeout = error { return nil }
+      if isView, case .queryTimeout = error { return [] }
       throw error
     }
+  }
+
+  /// Returns the form that the column had, if one of its first values has it or none has a form, and
+  /// otherwise the form of the first value that has one. So the form does not hang on one row.
+  private func form<Form: RawRepresentable & Equatable>(
+    of value: (SQLValue) -> Form?
+  ) throws(StoreError) -> Form? where Form.RawValue == String {
+    let found = try firstValues().compactMap(value)
+    if let former = formerForm.flatMap(Form.init), found.isEmpty || found.contains(former) {
+      return former
+    }
+    return found.first
   }
 
   /// Returns the encoding of values of `type`; nil if SQLite compares them correctly as stored.
@@ -75,18 +102,21 @@ struct ColumnSample {
     case .uuid: return .uuid(try uuidStyle())
     case .date:
       guard let dateFormat, dateFormat != .unixSeconds else { return nil }
-      guard case .text(let text)? = try firstValue() else { return .date(DateStyle(dateFormat)) }
+      let first = try firstValues().first { Self.format(of: $0) == dateFormat }
+      guard case .text(let text)? = first else { return .date(DateStyle(dateFormat)) }
       return .date(DateStyle(of: text, dateFormat))
     }
   }
 
   private func uuidStyle() throws(StoreError) -> ColumnEncoding.UUIDStyle {
-    switch try firstValue() {
-    case .blob(let bytes) where bytes.count == 16: .bytes
-    case .text(let text) where text.utf8.contains { (0x61...0x66).contains($0) }: .lower
-    case .integer, .double, .text, .blob: .upper
-    case .null, nil: formerForm.flatMap(ColumnEncoding.UUIDStyle.init) ?? .upper
-    }
+    try form { value in
+      switch value {
+      case .blob(let bytes) where bytes.count == 16: .bytes
+      case .text(let text) where text.utf8.contains { (0x61...0x66).contains($0) }: .lower
+      case .text(let text) where text.utf8.contains { (0x41...0x46).contains($0) }: .upper
+      default: nil
+      }
+    } ?? .upper
   }
 
   private func storedType() throws(StoreError) -> AttributeType {
@@ -100,19 +130,19 @@ struct ColumnSample {
   }
 
   private func dateFormat(defaultSQL: String?) throws(StoreError) -> DateFormat {
-    switch try firstValue() {
-    case .integer, .double: .unixSeconds
-    case .text(let text): Self.format(of: text)
-    case .blob: declaredFormat(defaultSQL: defaultSQL)
-    case .null, nil:
-      formerForm.flatMap(DateFormat.init) ?? declaredFormat(defaultSQL: defaultSQL)
-    }
+    try form(of: Self.format) ?? declaredFormat(defaultSQL: defaultSQL)
   }
 
-  private static func format(of text: String) -> DateFormat {
-    let utf8 = Array(text.utf8.prefix(11))
-    guard utf8.count > 10 else { return .day }
-    return utf8[10] == 0x20 ? .sqlText : .iso8601
+  /// Returns the format of a value; nil for one that is no date.
+  private static func format(of value: SQLValue) -> DateFormat? {
+    switch value {
+    case .integer, .double: return .unixSeconds
+    case .text(let text):
+      let utf8 = Array(text.utf8.prefix(11))
+      guard utf8.count < 11 else { return utf8[10] == 0x20 ? .sqlText : .iso8601 }
+      return Instant(iso8601: text + "T00:00:00Z") == nil ? nil : .day
+    case .blob, .null: return nil
+    }
   }
 
   /// Returns the format for a column without values: the format of its default, or the usual format

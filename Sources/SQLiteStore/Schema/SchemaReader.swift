@@ -19,7 +19,7 @@ struct SchemaReader {
   /// and views that SQLite cannot read.
   ///
   /// - Throws: ``StoreError/unusable(_:)`` if two names are canonically equivalent in Unicode, so that
-  ///   one would be taken for the other.
+  ///   one would be taken for the other, or if a name hides a function that fetches use.
   func tables() throws(StoreError) -> [TableDescription] {
     let rows = try connection.all(
       """
@@ -36,6 +36,10 @@ struct SchemaReader {
     }
     let entries = rows.filter { !isReserved($0.name) }
     try checkNames(entries.map(\.name), of: "tables or views")
+    guard !entries.contains(where: { folded($0.name) == "json_each" }) else {
+      throw .unusable(
+        "a table or view `json_each` hides SQLite's function of that name (rename it)")
+    }
     let forms = try ColumnForms(storedOn: connection)
     var tables: [TableDescription] = []
     for entry in entries {

@@ -33,7 +33,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
   func attach() { service.history.add(self) }
   func detach() { service.history.remove(self) }
 
-  func next(_ room: Int) -> StreamStep {
+  func next() -> StreamStep {
     if let step = withOutput({ $0.step() }) { return step }
     readLong { [self] in
       // Read what was saved while the last event was sent.

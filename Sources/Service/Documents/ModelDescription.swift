@@ -14,7 +14,8 @@ struct ModelDescription {
     if let version = model.file?.version {
       members.append(.init(name: "version", value: .string(version)))
     }
-    if let classes = model.file?.classes, !classes.isEmpty {
+    let classes = visibleClasses
+    if !classes.isEmpty {
       members.append(.init(name: "classes", value: .array(classes.map(\.json))))
     }
     let templates = model.visibleTemplates.map(\.json)
@@ -22,6 +23,19 @@ struct ModelDescription {
     var json: [UInt8] = []
     json.append(json: .object(members))
     return json
+  }
+
+  /// The classes apart from those that only hidden attributes use.
+  private var visibleClasses: [ModelFile.Class] {
+    func used(whereHidden isHidden: Bool) -> Set<String> {
+      model.classes.reached(
+        from: model.entities.flatMap { entity in
+          entity.attributes.indices.filter { entity.hiddenAttributes.contains($0) == isHidden }
+            .compactMap { entity.attributes[$0].declaration?.className }
+        })
+    }
+    let concealed = used(whereHidden: true).subtracting(used(whereHidden: false))
+    return (model.file?.classes ?? []).filter { !concealed.contains($0.name) }
   }
 
   private func describe(_ index: Int) -> JSON {

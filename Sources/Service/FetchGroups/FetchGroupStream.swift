@@ -60,7 +60,7 @@ final class FetchGroupStream: ServedStream, GroupWaiter {
     state.withLock { change(&$0.output) }
   }
 
-  func next(_ room: Int) -> StreamStep {
+  func next() -> StreamStep {
     // The fetches to pass to the engine; nil while snapshots have to be sent.
     let (step, starts) = state.withLock { state -> (StreamStep?, [GroupFetch]?) in
       let step = state.output.step(isFinished: state.alive.isEmpty)

@@ -38,7 +38,7 @@ final class FetchStream: ServedStream, DiffWaiter {
     state.withLock { change(&$0.output) }
   }
 
-  func next(_ room: Int) -> StreamStep {
+  func next() -> StreamStep {
     let (step, position) = state.withLock { ($0.output.step(), $0.position) }
     if let step { return step }
     if let problem = service.endProblem {

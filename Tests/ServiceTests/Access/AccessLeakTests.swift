@@ -93,6 +93,25 @@ struct AccessLeakTests {
     #expect(try fixture.ask("1", "GET", "/v1/objects/Plan").status == 200)
   }
 
+  @Test("The model shows no class that only hidden attributes use")
+  func classes() throws {
+    let fixture = try AccessFixture(
+      model: """
+        {"classes":[{"name":"Skill","fields":[{"name":"place","type":"Place"}]},
+          {"name":"Secret","parent":"Skill","fields":[]},
+          {"name":"Place","fields":[{"name":"x","type":"Double"}]}],
+         "entities":[{"name":"Plan","access":{"read":true},"attributes":[
+          {"name":"where","type":"Transformable","class":"Place"},
+          {"name":"skill","type":"Transformable","class":"Skill","hidden":"NOT 'hr' IN $user.roles"}]}]}
+        """)
+    let names = try ["1", "2"].map { user -> [String] in
+      guard case .array(let classes)? = try fixture.ask(user, "GET", "/v1/model").json["classes"]
+      else { return [] }
+      return classes.compactMap { $0["name"]?.string }
+    }
+    #expect(names == [["Place"], ["Skill", "Secret", "Place"]])
+  }
+
   @Test("At the route of a parent entity too, an ETag says nothing about a hidden attribute")
   func etagOfSubentity() throws {
     let fixture = try AccessFixture(
