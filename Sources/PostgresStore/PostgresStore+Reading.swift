@@ -138,6 +138,8 @@ extension PostgresStore {
     let (token, logEnd) = try HistoryTransaction.read(lockable, on: connection) {
       history throws(PostgresError) in
       let token = Token(history.position)
+      // Before the body, which may answer clients: one that has a diff gets no older snapshot from memory.
+      if history.isFlushed { newest.record(token) }
       body(readTransaction(on: connection, begun: token, history: history))
       return (token, history.isFlushed ? nil : history.logEnd)
     }
