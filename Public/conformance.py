@@ -18,6 +18,7 @@ The exit status is 0 if all passed, 1 if one failed, and 2 if the server or the 
 """
 
 import argparse
+import contextlib
 import json
 import queue
 import random
@@ -365,21 +366,27 @@ class Run:
         self.step(2)
         self.check()
 
-    def lost_connections(self):
-        """connections that are lost while the client waits, and answers that are cut short"""
+    @contextlib.contextmanager
+    def keeping_tokens(self):
+        """Fails if a client requests a snapshot again, where its token is as good as before."""
         for client in self.clients:
             client.relay.fresh = 0
-        for number in range(6):
-            for client in self.clients:
-                if number % 2:
-                    client.relay.cut_after = 17 * number + 40
-                else:
-                    client.relay.drop_all()
-            self.step(2)
-            self.check()
+        yield
         for client in self.clients:
             if client.relay.fresh:
                 raise Failed(f"{client.name}: {client.relay.fresh} requests without the last token")
+
+    def lost_connections(self):
+        """connections that are lost while the client waits, and answers that are cut short"""
+        with self.keeping_tokens():
+            for number in range(6):
+                for client in self.clients:
+                    if number % 2:
+                        client.relay.cut_after = 17 * number + 40
+                    else:
+                        client.relay.drop_all()
+                self.step(2)
+                self.check()
 
     def refused(self):
         """503 with Retry-After is respected"""
@@ -387,21 +394,23 @@ class Run:
             client.relay.asked_while_refused = 0
             client.relay.refuse_until = time.monotonic() + 2
             client.relay.drop_all()
-        self.step(2)
-        self.check()
+        with self.keeping_tokens():
+            self.step(2)
+            self.check()
         for client in self.clients:
             if client.relay.asked_while_refused > 3:
                 count = client.relay.asked_while_refused
                 raise Failed(f"{client.name}: asked {count} times within the 2 s of Retry-After")
 
     def killed(self):
-        """kill -9 of the server, and a clean end; what was saved meanwhile comes as a diff"""
-        for how in (signal.SIGKILL, signal.SIGTERM):
-            self.server.end(how)
-            time.sleep(0.3)
-            self.server.begin()
-            self.step(2)
-            self.check()
+        """kill -9 of the server, and a clean end; the client continues from its token"""
+        with self.keeping_tokens():
+            for how in (signal.SIGKILL, signal.SIGTERM):
+                self.server.end(how)
+                time.sleep(0.3)
+                self.server.begin()
+                self.step(2)
+                self.check()
 
     def pruned(self):
         """history that is gone: the client takes a snapshot again"""
