@@ -16,7 +16,6 @@ import http.client
 import json
 import socket
 import threading
-import time
 import urllib.parse
 import uuid
 from operator import itemgetter
@@ -149,6 +148,8 @@ class Client:
 
     def __init__(self, url: str, token: Token = None, timeout: float = 10.0):
         self._address, self._token, self._timeout = urllib.parse.urlsplit(url), token, timeout
+        if self._address.scheme not in ("http", "https") or not self._address.netloc:
+            raise ValueError(f"{url!r} is no http or https address")
         https = self._address.scheme == "https"
         self._kind: Any = http.client.HTTPSConnection if https else http.client.HTTPConnection
         self._closed, self._lock = threading.Event(), threading.Lock()
@@ -186,16 +187,16 @@ class Client:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     def save(self, changes: List[Dict[str, Any]], key: Optional[str] = None, **more: Any) -> Any:
-        """Saves all changes or none. Repeats the request while there is no answer, seven times in
-        about 11 s, under one idempotency key, so that it is made once."""
+        """Saves all changes or none. Repeats the request while there is no answer, seven times in about
+        11 s, or longer if `Retry-After` says so, under one idempotency key, so that it is made once."""
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         for attempt in range(8):
             try:
                 return self._call("POST", "/v1/save", {"changes": changes, **more}, headers)
             except LiveFetchError as error:
-                if not error.is_transient or attempt == 7:
+                pause = error.retry_after or min(SHORTEST_PAUSE * 2**attempt, LONGEST_PAUSE)
+                if not error.is_transient or attempt == 7 or self._closed.wait(pause):
                     raise
-                time.sleep(error.retry_after or min(SHORTEST_PAUSE * 2**attempt, LONGEST_PAUSE))
 
     def object(self, entity: str, id: Any) -> Dict[str, Any]:
         """One object."""

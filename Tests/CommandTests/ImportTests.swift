@@ -339,7 +339,9 @@ struct ImportTests {
   func asStored() throws {
     let folder = try Folder()
     let schema = "CREATE TABLE T(id INTEGER PRIMARY KEY, n INTEGER, r REAL, b BOOLEAN, d DATE);"
-    let rows = "INSERT INTO T VALUES (1, 'abc', 'x', 2, 'soon'), (2, 1.5, 7, 'maybe', 12)"
+    let rows = """
+      INSERT INTO T VALUES (1, 'abc', 'x', 2, '2021-02-03'), (2, 1.5, 7, 'maybe', 12), (3, 1, 1, 1, 'soon')
+      """
     try folder.sql(schema + rows, on: "a.sqlite")
     let stored = try folder.sql("SELECT *, typeof(n), typeof(r) FROM T", on: "a.sqlite")
     for format in ["csv", "tsv", "json", "ndjson"] {

@@ -189,6 +189,19 @@ class Requesting(unittest.TestCase):
         keys = {line for text in server.requests for line in text.split("\r\n") if "Idempotency" in line}
         self.assertEqual((len(server.requests), len(keys)), (4, 1))
 
+    def test_close_ends_a_save_that_waits_for_its_next_attempt(self):
+        busy = answer(503, {"status": 503, "code": "busy"}, "Retry-After: 3600")
+        client = livefetch.Client(Answering(busy).url)
+        threading.Timer(0.2, client.close).start()
+        with self.assertRaises(livefetch.LiveFetchError) as caught:
+            client.save([{"insert": "City", "values": {}}])
+        self.assertEqual(caught.exception.code, "busy")
+
+    def test_an_address_without_a_scheme_is_refused(self):
+        for address in ("127.0.0.1:8080", "localhost", "ftp://example", "http:example"):
+            with self.assertRaises(ValueError):
+                livefetch.Client(address)
+
     def test_a_refusal_has_status_code_and_detail(self):
         problem = {"status": 400, "code": "unknown-entity", "detail": "There is no Cty."}
         server = Answering(answer(400, problem))

@@ -59,7 +59,8 @@ final class ReaderPool: Sendable {
       connection.holdsReadTransaction = true
       defer { end(connection) }
       let result = try recordingErrors { () throws(StoreError) in try body(connection) }
-      // The index may have been truncated while the body read.
+      // The file or its index may have been truncated while the body read: SQLite reads zeros then.
+      files?.checkPages(connection)
       try checkFiles()
       return result
     }

@@ -234,9 +234,14 @@ final class ServedFiles: Sendable {
   func check(_ connection: Connection) throws(StoreError) {
     let index = FileStatus(indexPath)
     if index?.identity == self.index { checkLog(connection) }
-    if connection.lacksPages { isTruncated.store(true, ordering: .relaxed) }
+    checkPages(connection)
     let condition = condition(index: index, isIndexTruncated: isIndexTruncated(index))
     if let fault = condition.fault { throw .storageFailed(fault.detail) }
+  }
+
+  /// Records permanently that the file lacks pages. Costs a read of 4 bytes and a call of `fstat`.
+  func checkPages(_ connection: Connection) {
+    if connection.lacksPages { isTruncated.store(true, ordering: .relaxed) }
   }
 
   /// Records permanently that the log is shorter than its index requires. SQLite writes frames
