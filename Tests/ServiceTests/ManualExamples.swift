@@ -194,7 +194,7 @@ extension ShellExample {
             {"name": "team", "destination": "Team"}]}]}
         END
         livefetch serve teams.sqlite --model model.json --port 0 > ready 2> messages &
-        until grep -q http ready; do sleep 0.1; done
+        until grep -qs http ready; do sleep 0.1; done
         curl -s -o answer --json '{"changes":[{"insert":"Person"},{"insert":"Person"},{"insert":"Person"},
           {"insert":"Team","values":{"lead":1,"members":[1,2]}},{"insert":"Note","values":{"owner":3}}]}' \\
           "$(grep -o 'http://[0-9.:]*' ready | head -1)/v1/save"

@@ -52,6 +52,25 @@ struct TruncatedFileTests {
     #expect(try Sqlite3.run("PRAGMA integrity_check", copy) == "ok\n")
   }
 
+  @Test(
+    "A served file that is cut within a page answers no fetch, which could read zeros",
+    .onlyForFiles)
+  func cutWhileServed() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
+      WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO city SELECT i, 'city ' || i FROM n;
+      """)
+    try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
+    #expect(try file.ask("/v1/objects/city?sort=id&limit=1").status == 200)
+    cut(file.path, to: 10 * 4_096 + 100)
+    let answer = try file.ask("/v1/objects/city?sort=id&limit=2")
+    #expect(answer.status == 503)
+    #expect(answer.code == "storage-failed")
+    #expect(try file.ask("/health/ready").status == 503)
+  }
+
   @Test("A missing file with a log that has content is no new database, and the log is kept")
   func log() throws {
     let directory = try TemporaryDirectory()
