@@ -400,7 +400,7 @@ class Run:
         for client in self.clients:
             if client.relay.asked_while_refused > 3:
                 count = client.relay.asked_while_refused
-                raise Failed(f"{client.name}: asked {count} times within the 4 s of Retry-After")
+                raise Failed(f"{client.name}: {count} requests within the 4 s of Retry-After")
 
     def killed(self):
         """kill -9 of the server, and a clean end; the client continues from its token"""

@@ -157,7 +157,6 @@ extension ShellExample {
       output: #"{"entity":"invoice","token":"…","total":3} 401"#),
     .init(
       page: "access.md", start: #"{"entities": {\#n  "Person": {"access": {"read": "id"#,
-      files: ["rules.json": #"{"entities": {\#n  "Person": {"access": {"read": "id"#],
       file: "rules.json",
       prepare: """
         sqlite3 notes.sqlite "
@@ -181,9 +180,7 @@ extension ShellExample {
     .init(
       page: "access.md",
       start: #"{"entities": {\#n  "Person": {"access": {"read": true}},\#n  "Team""#,
-      files: [
-        "rules.json": #"{"entities": {\#n  "Person": {"access": {"read": true}},\#n  "Team""#
-      ], file: "rules.json",
+      file: "rules.json",
       prepare: """
         cat > model.json <<'END'
         {"entities": [{"name": "Person", "relationships": [
@@ -218,9 +215,7 @@ extension ShellExample {
     .init(
       page: "access.md",
       start: #"{"entities": {\#n  "Person": {"access": {"read": true}},\#n  "Article""#,
-      files: [
-        "rules.json": #"{"entities": {\#n  "Person": {"access": {"read": true}},\#n  "Article""#
-      ], file: "rules.json",
+      file: "rules.json",
       prepare: """
         sqlite3 articles.sqlite "
           CREATE TABLE Person(id INTEGER PRIMARY KEY); INSERT INTO Person VALUES (1), (2);

@@ -47,14 +47,12 @@ struct ShellExample: Sendable {
 
   /// Runs it; nil if the output is as expected, otherwise the output.
   func difference(sample: String) throws -> String? {
-    let run = try ShellExampleRun(self, sample: sample)
-    defer { run.end() }
     var text = try block(start)
     for (old, new) in replace { text = text.replacingOccurrences(of: old, with: new) }
+    let run = try ShellExampleRun(self, text, sample: sample)
+    defer { run.end() }
     let expected = try Self.pattern(output ?? text)
-    if let file {
-      try run.write(text, to: file)
-    } else if output != nil {
+    if file == nil, output != nil {
       try run.run(text, until: isEndless ? expected : nil)
     }
     if !check.isEmpty { try run.run(check) }
@@ -102,7 +100,8 @@ private final class ShellExampleRun {
   private let database: String?
   private var server: RunningProgram?
 
-  init(_ example: ShellExample, sample: String) throws {
+  /// - Parameter text: the block, which `file` names.
+  init(_ example: ShellExample, _ text: String, sample: String) throws {
     directory = try TemporaryDirectory()
     _ = FileManager.default.createFile(atPath: directory.file("output"), contents: nil)
     printed = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("output")))
@@ -112,6 +111,7 @@ private final class ShellExampleRun {
     if example.serve.first == "sample.sqlite" {
       try FileManager.default.copyItem(atPath: sample, toPath: directory.file("sample.sqlite"))
     }
+    if let file = example.file { try write(text, to: file) }
     for (name, start) in example.files { try write(example.block(start), to: name) }
     if !example.prepare.isEmpty { try run(example.prepare) }
     guard !example.serve.isEmpty else { return }

@@ -239,7 +239,7 @@ final class ServedFiles: Sendable {
     if let fault = condition.fault { throw .storageFailed(fault.detail) }
   }
 
-  /// Records permanently that the file lacks pages. Costs a read of 4 bytes and a call of `fstat`.
+  /// Records permanently that the file lacks pages. Costs a read of 100 bytes and a call of `fstat`.
   func checkPages(_ connection: Connection) {
     if connection.lacksPages { isTruncated.store(true, ordering: .relaxed) }
   }

@@ -179,9 +179,7 @@ extension RowWriter {
   }
 
   /// Returns the id of the row with the key in `fields`; nil without such a row, or without a key.
-  func find(
-    _ fields: [ImportedField]
-  ) throws(StoreError) -> Result<ObjectID?, RowRefusal> {
+  func find(_ fields: [ImportedField]) throws(StoreError) -> Result<ObjectID?, RowRefusal> {
     if let refusal = refusal(ofCount: fields) { return .failure(refusal) }
     guard let lookup, let pointer = lookup.pointer else { return .success(nil) }
     for field in keyFields {

@@ -78,7 +78,7 @@ struct ColumnSample {
   }
 
   /// Returns the form that the column had, if one of its first values has it or none has a form, and
-  /// otherwise the form of the first value that has one. So the form does not hang on one row.
+  /// otherwise the form of the first value that has one. So the form does not depend on one row.
   private func form<Form: RawRepresentable & Equatable>(
     of value: (SQLValue) -> Form?
   ) throws(StoreError) -> Form? where Form.RawValue == String {
