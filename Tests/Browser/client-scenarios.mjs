@@ -79,6 +79,7 @@ async function storedTodo({ browser, server, shoot }) {
   await page.until(state, { args: ['offline'] });
   assert.deepEqual(await page.run(titles), ['Known before']);
   await write(page, 'Written offline');
+  await page.until(() => document.querySelectorAll('#list .is-pending').length === 1);
   assert.deepEqual(await page.run(titles), ['Written offline', 'Known before']);
   await page.go(`${server.address}/todo.html`);
   await page.until(() => document.querySelectorAll('#list .is-pending').length === 1);
