@@ -12,7 +12,7 @@ PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev lib
 # own statements and functions, or what does not depend on the store. CachingContract is one of them: a
 # commit in any database of a PostgreSQL server moves the tokens of all of them, and so do log flushes.
 BOTH_STORES := AccessProof|$(strip \
-  )Access(Deleting|Fault|Leak|Live|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
+  )Access(Deleting|Fault|Leak|Live|Parameter|Partner|PartnerProof|Reading|Saving|RuleMatrix|Time|Token)|$(strip \
   )BatchInSave|CodePointOrder|CredentialEnd|DeleteRule|DerivedChain|$(strip \
   )DictionariesContract|DictionariesLive|DisconnectedClients|EntityName|$(strip \
   )ErrorContract|EveryFailure|FetchContract|FetchedKeys|FetchParity|GroupedDate|HeadRefusal|Idempotency|$(strip \

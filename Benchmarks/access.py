@@ -103,7 +103,8 @@ def fetches(bench, ruled, plain, everyone):
     )
     name = "in the predicate"
     table.row("P13", p13.__doc__, "/s", seen["ours"], seen["plain"], name, at_least=0.77)
-    table.row("", "  compared with a fetch of all rows", "/s", seen["ours"], seen["all"], "no rule")
+    what = "  compared with a fetch of all rows"
+    table.row("", what, "/s", seen["ours"], seen["all"], "no rule", at_least=0.77)
 
 
 def one_diff(bench, ruled, plain, everyone):
@@ -122,7 +123,8 @@ def one_diff(bench, ruled, plain, everyone):
     )
     what = "  one save until its diff is at one client"
     table.row("", what, "µs", seen["ours"], seen["plain"], "in the predicate", at_most=1.3)
-    table.row("", "  compared with a fetch of all rows", "µs", seen["ours"], seen["all"], "no rule")
+    what = "  compared with a fetch of all rows"
+    table.row("", what, "µs", seen["ours"], seen["all"], "no rule", at_most=1.3)
 
 
 def beside_many(bench, ruled, plain, everyone):
@@ -143,7 +145,8 @@ def beside_many(bench, ruled, plain, everyone):
         paths = [f"{path(user)}&wait=60&since={since[user]}" for user in users]
         waiting[server] = Held(server, paths, callers)
     one = credentials("saver", [saver])
-    change = CHANGE.replace("240", "100")
+    # Two million: within everyone's condition, and far from the 50 largest.
+    change = CHANGE.replace("240", "20")
 
     def save(server):
         lines = lines_of("ping", server.port, 200, "PATCH", ANDORRA, change, credentials=one)
@@ -156,4 +159,5 @@ def beside_many(bench, ruled, plain, everyone):
         clients.close()
     what = "  a save beside 9,999 callers' live fetches"
     table.row("", what, "µs", seen["ours"], seen["plain"], "in the predicate", at_most=1.3)
-    table.row("", "  compared with fetches of all rows", "µs", seen["ours"], seen["all"], "no rule")
+    what = "  compared with fetches of all rows"
+    table.row("", what, "µs", seen["ours"], seen["all"], "no rule", at_most=1.3)

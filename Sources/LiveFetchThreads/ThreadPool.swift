@@ -62,14 +62,21 @@ package final class ThreadPool: Sendable {
   private let name: String
   private let maxThreads: Int
   private let maxThreadsPerCaller: Int
+  private let isInBackground: Bool
 
   /// - Parameters:
   ///   - name: the name of its threads in system tools.
   ///   - threads: the most threads; at least one.
   ///   - leftToOthers: how many of them one caller leaves to others; it may use one in any case.
   ///   - queue: the most closures that may wait while all threads are busy.
-  package init(name: String = "livefetch", threads: Int, leftToOthers: Int = 0, queue: Int) {
+  ///   - isInBackground: true if the work takes long, so that other threads go first where there are
+  ///     not enough processors.
+  package init(
+    name: String = "livefetch", threads: Int, leftToOthers: Int = 0, queue: Int,
+    isInBackground: Bool = false
+  ) {
     self.name = name
+    self.isInBackground = isInBackground
     maxThreads = max(1, threads)
     maxThreadsPerCaller = max(1, maxThreads - leftToOthers)
     state = Mutex(State(queue: FairQueue(capacity: queue)))
@@ -135,7 +142,11 @@ package final class ThreadPool: Sendable {
   /// work tries to start one again. If no thread runs, the waiting work is refused; work that
   /// cannot be refused runs here.
   private func start() {
-    if startThread(name: name, { [self] in serve() }) { return }
+    let isStarted = startThread(name: name) { [self] in
+      if isInBackground { leaveProcessorToOthers() }
+      serve()
+    }
+    if isStarted { return }
     let unstarted: [Work] = state.withLock { state in
       state.threads -= 1
       return state.threads == 0 ? state.queue.removeAll() : []

@@ -15,8 +15,16 @@ public final class PlanCache: Sendable {
   private struct Table {
     /// nil: a text that makes no parameterized plan.
     var plans: [String: ParameterizedPlan?] = [:]
+    /// Those of `plans` with access rules as a part of them.
+    var restricted: [Restricted: ParameterizedPlan] = [:]
     /// Hashes of the texts seen lately, by their last bits.
     var seen = [Int](repeating: 0, count: 1 << 12)
+  }
+
+  /// A plan, and access rules that have parameters for their variables.
+  private struct Restricted: Hashable {
+    let plan: ParameterizedPlan
+    let rules: CallerAccess
   }
 
   private let resolver: FetchResolver
@@ -30,6 +38,24 @@ public final class PlanCache: Sendable {
   /// none is cached.
   public func fetch(_ target: NormalizedTarget) -> BoundPlan? {
     table.withLock { $0.plans[target.text] }??.bound(to: target.numbers)
+  }
+
+  /// Returns a bound plan under a caller's access rules: one whose parameterized plan is shared by
+  /// callers with the same rules; nil if the rules depend on the caller otherwise than by parameters.
+  public func restricted(_ bound: BoundPlan, by access: CallerAccess) -> BoundPlan? {
+    guard let rules = access.parameterized else { return nil }
+    let key = Restricted(plan: bound.parameterized, rules: rules.template)
+    if let known = table.withLock({ $0.restricted[key] }) {
+      return bound.restricted(known, by: rules)
+    }
+    let new = bound.parameterized.restricted(by: rules.template)
+    let plan = table.withLock { table in
+      if let known = table.restricted[key] { return known }
+      if table.restricted.count >= Self.maxPlans { table.restricted.removeAll() }
+      table.restricted[key] = new
+      return new
+    }
+    return bound.restricted(plan, by: rules)
   }
 
   /// Caches the parameterized plan of a target that was resolved to `plan`, if the target's text
@@ -59,7 +85,7 @@ public final class PlanCache: Sendable {
   private func parameterizedPlan(of target: NormalizedTarget, entity: String) -> ParameterizedPlan?
   {
     let parameters = target.numbers.enumerated().map { index, number in
-      PlanParameter(index: index, isInteger: number.isInteger)
+      PlanParameter(.text, index: index, number.isInteger ? .integer : .double)
     }
     let text = target.target(with: parameters.map { _ in "%25@" })
     guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")),

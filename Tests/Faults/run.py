@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import attack
 import clocks
 import crowded
 import damaged
@@ -80,7 +81,8 @@ def targets(given):
             program, folder, of(given.commits, 200, 5000), seed, each),
         "R8": lambda folder: fuzz.run(program, folder, lasting(None, 10, 600), seed, given.slow),
         "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
-        "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
+        "R10": lambda folder: expensive(
+            program, folder, 4 if given.soak else 1, lasting(None, 8, 60)),
         "R11": lambda folder: crowded.run(program, folder),
         "R12": lambda folder: primary.run(program, folder, of(given.kills, 10, 200), seed, each),
         "R13": lambda folder: outages.run(
@@ -92,6 +94,11 @@ def targets(given):
             program, folder, lasting(None, 60, 7200), seed, given.report),
         "CLOCKS": lambda folder: clocks.run(program, folder),
     }
+
+
+def expensive(program, folder, rounds, seconds):
+    yield slow.run(program, folder, rounds)
+    yield attack.run(program, folder, seconds)
 
 
 def vanished(given, folder, cycles):

@@ -18,9 +18,34 @@ struct SlowCallersTests {
     #expect(!callers.mayUseWorker("a", at: start + .milliseconds(29)))
     #expect(callers.mayUseWorker("b", at: start + .milliseconds(29)))
     #expect(callers.mayUseWorker("a", at: start + .milliseconds(30)))
-    callers.record("a", .microseconds(500), at: start + .milliseconds(40))
-    #expect(!callers.mayUseWorker("a", at: start + .milliseconds(44)))
-    #expect(callers.mayUseWorker("a", at: start + .milliseconds(45)))
+    callers.record("a", .microseconds(500), at: start + .milliseconds(60))
+    #expect(!callers.mayUseWorker("a", at: start + .milliseconds(64)))
+    #expect(callers.mayUseWorker("a", at: start + .milliseconds(65)))
+  }
+
+  @Test("does not use them for twice as long each time that it goes on, up to a second")
+  func repeated() {
+    let callers = SlowCallers()
+    var now = ContinuousClock.now
+    for length in [30, 60, 120, 240, 480, 960, 1_000, 1_000] {
+      callers.record("a", .milliseconds(3), at: now)
+      #expect(!callers.mayUseWorker("a", at: now + .milliseconds(length - 1)))
+      now += .milliseconds(length)
+      #expect(callers.mayUseWorker("a", at: now))
+    }
+    now += .seconds(1)
+    callers.record("a", .milliseconds(3), at: now)
+    #expect(callers.mayUseWorker("a", at: now + .milliseconds(30)))
+  }
+
+  @Test("does not use them for ten times as long as work that takes more than a tenth of a second")
+  func long() {
+    let callers = SlowCallers()
+    let start = ContinuousClock.now
+    callers.record("a", .milliseconds(200), at: start)
+    callers.record("a", .milliseconds(200), at: start + .seconds(2))
+    #expect(!callers.mayUseWorker("a", at: start + .milliseconds(3_999)))
+    #expect(callers.mayUseWorker("a", at: start + .seconds(4)))
   }
 
   @Test("uses them after shorter ones, however many there are")

@@ -4,6 +4,7 @@
 // `AccessRules`. Subentities have the rules of their root entity.
 
 import Bytes
+import Synchronization
 
 /// The caller, as rules see it in `$user`.
 public struct AccessCaller: Sendable, Hashable {
@@ -49,6 +50,10 @@ public final class AccessRules: Sendable {
   private let variables: [String]
   /// The hash of the declaration.
   private let hash: FNV1a64
+  /// The maximum number of sets of values in `templates`. One more removes all of them.
+  private static let maxTemplates = 1_000
+  // Guards the rules that have parameters in place of some values; rules are resolved outside.
+  private let templates = Mutex<[[PredicateArgument?]: CallerAccess]>([:])
 
   /// Checks rules against a model.
   ///
@@ -115,6 +120,31 @@ extension AccessRules {
   /// the same integer, such as `01`, are texts.
   private static func id(_ text: String) -> PredicateArgument {
     Int64(text)?.description == text ? .text(text) : .json(.string(text))
+  }
+}
+
+extension PredicateArgument {
+  /// True for a text or a number: each caller may have another one.
+  var isTextOrNumber: Bool {
+    switch self {
+    case .text, .json(.string), .json(.number): true
+    case .json, .parameter: false
+    }
+  }
+
+  /// The kinds of parameters that may stand in place of the value, each with its value: of one number
+  /// or text that a database stores. Empty for other values.
+  var parameterKinds: [(kind: PlanParameter.Kind, value: Value)] {
+    switch self {
+    case .json(.number(let text)):
+      return Value.untypedInteger(text).map { [(.integer, .integer($0))] } ?? []
+    case .json(.string(let text)), .text(let text):
+      guard !text.utf8.contains(0) else { return [] }
+      let integer: (PlanParameter.Kind, Value)? =
+        if case .text = self { Int64(text).map { (.integer, .integer($0)) } } else { nil }
+      return [integer, (.text, .string(text))].compactMap(\.self)
+    case .json, .parameter: return []
+    }
   }
 }
 
@@ -296,9 +326,49 @@ extension AccessRules {
           entities[root].rules[action] ?? .constant(allowsByDefault), entity, arguments)
       }
     }
+    let hidden = attributes(\.hidden, arguments)
     return CallerAccess(
-      model: model, hash: hash, values: values, rules: rules,
-      hidden: attributes(\.hidden, arguments), readOnly: attributes(\.readOnly, arguments))
+      model: model, hash: hash, values: values, rules: rules, hidden: hidden,
+      readOnly: attributes(\.readOnly, arguments),
+      shared: parameterized(values, equalTo: rules[.read] ?? [], hidden: hidden))
+  }
+
+  /// Returns rules with parameters in place of `values` if they are the rules of this caller once the
+  /// values are bound to them. A text that is an integer is first taken for one.
+  private func parameterized(
+    _ values: [PredicateArgument?], equalTo rules: [ResolvedPredicate], hidden: [Set<Int>]
+  ) -> ParameterizedAccess? {
+    for preferred in [PlanParameter.Kind.integer, .text] {
+      let bound = values.map { value in
+        let kinds = value?.parameterKinds ?? []
+        return kinds.first { $0.kind == preferred } ?? kinds.first
+      }
+      guard bound.contains(where: { $0 != nil }) else { return nil }
+      let template = template(
+        zip(values, bound).enumerated().map { index, value in
+          value.1.map { .parameter(PlanParameter(.caller, index: index, $0.kind)) } ?? value.0
+        })
+      let shared = ParameterizedAccess(
+        template: template, values: bound.map { $0?.value ?? .null })
+      let given = PlanValues(numbers: [], caller: shared.values)
+      let isEqual = rules.indices.allSatisfy {
+        template.rule(.read, $0).binding(given) == rules[$0]
+      }
+      if isEqual, template.hidden == hidden { return shared }
+    }
+    return nil
+  }
+
+  /// Returns the rules for values of which some are parameters.
+  private func template(_ values: [PredicateArgument?]) -> CallerAccess {
+    if let known = templates.withLock({ $0[values] }) { return known }
+    let new = access(values: values)
+    return templates.withLock { templates in
+      if let known = templates[values] { return known }
+      if templates.count >= Self.maxTemplates { templates.removeAll() }
+      templates[values] = new
+      return new
+    }
   }
 
   /// - Parameter arguments: nil for a variable without a value.
@@ -383,6 +453,8 @@ extension Condition {
     case .constant: return self
     case .and(let conditions): return .all(conditions.map { $0.evaluatingConstants(in: model) })
     case .or(let conditions): return .any(conditions.map { $0.evaluatingConstants(in: model) })
+    case .comparison(let comparison) where comparison.isOfParameterAndNil:
+      return .constant(comparison.isNegated)
     case .comparison, .between, .membership:
       let evaluator = PredicateEvaluator(self, model: model, columns: NoColumns())
       guard evaluator.coverage == .whole, evaluator.paths.isEmpty, evaluator.collections.isEmpty,
@@ -390,6 +462,16 @@ extension Condition {
       else { return self }
       return .constant(holds)
     case .exists: return self
+    }
+  }
+}
+
+extension Comparison {
+  /// True if a parameter, whose values are never nil, is compared with nil by `==` or `!=`.
+  fileprivate var isOfParameterAndNil: Bool {
+    switch (left, right) {
+    case (.parameter, .constant(.null)), (.constant(.null), .parameter): relation == .equal
+    default: false
     }
   }
 }

@@ -24,12 +24,17 @@ public final class CallerAccess: Sendable, Hashable {
   public var protectsAttributes: Bool { !hidesNothing || readOnly.contains { !$0.isEmpty } }
   private let rules: [AccessAction: [ResolvedPredicate]]
   private let values: [PredicateArgument?]
+  private let sharedRules: ParameterizedAccess?
 
-  /// - Parameter hash: that of the rules' declaration.
+  /// - Parameters:
+  ///   - hash: That of the rules' declaration.
+  ///   - shared: The same rules with parameters, if they were found to be equal.
   init(
     model: Model, hash: FNV1a64, values: [PredicateArgument?],
-    rules: [AccessAction: [ResolvedPredicate]], hidden: [Set<Int>], readOnly: [Set<Int>]
+    rules: [AccessAction: [ResolvedPredicate]], hidden: [Set<Int>], readOnly: [Set<Int>],
+    shared: ParameterizedAccess? = nil
   ) {
+    sharedRules = shared
     self.model = model.hiding(hidden)
     self.values = values
     let hash = Self.hash(of: values, after: hash)
@@ -47,6 +52,15 @@ public final class CallerAccess: Sendable, Hashable {
     rules[action]?[entity] ?? ResolvedPredicate(condition: .constant(false))
   }
 
+  /// The rules with parameters in place of the values of this caller, which plans are made with; nil
+  /// if they depend on these values otherwise than by comparing them.
+  package var parameterized: ParameterizedAccess? {
+    if let sharedRules { return sharedRules }
+    // Without texts and numbers, the rules themselves are those of many callers.
+    let isShared = !values.contains { $0?.isTextOrNumber ?? false }
+    return isShared ? ParameterizedAccess(template: self, values: []) : nil
+  }
+
   private static func hash(of values: [PredicateArgument?], after hash: FNV1a64) -> FNV1a64 {
     var hash = hash
     for value in values {
@@ -61,6 +75,14 @@ public final class CallerAccess: Sendable, Hashable {
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+}
+
+/// Access rules with parameters, and the values of one caller.
+public struct ParameterizedAccess: Sendable {
+  /// The rules with parameters. Callers whose rules differ only in these values have the same ones.
+  package let template: CallerAccess
+  /// The values of the rules' variables, by their index; null for one that is no parameter.
+  let values: [Value]
 }
 
 /// The part of a caller's rules that a fetch depends on.
@@ -113,6 +135,17 @@ public struct ReadRules: Sendable, Hashable {
     self.conditions = conditions
     self.hidden = hidden
     self.paths = paths
+  }
+
+  private init(_ rules: ReadRules, conditions: [Int: ResolvedPredicate]) {
+    self.conditions = conditions
+    hidden = rules.hidden
+    paths = rules.paths
+  }
+
+  /// The rules with `values` in place of their parameters.
+  func binding(_ values: PlanValues) -> ReadRules {
+    ReadRules(self, conditions: conditions.mapValues { $0.binding(values) })
   }
 
   /// True if a caller does not see a value of an object of `entity`.

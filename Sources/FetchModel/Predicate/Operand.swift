@@ -56,6 +56,15 @@ extension Operand {
     }
   }
 
+  /// The kind of a parameter's values.
+  static func kind(of parameter: PlanParameter) -> Kind {
+    switch parameter.kind {
+    case .integer: .number(isInteger: true)
+    case .double: .number(isInteger: false)
+    case .text: .text
+    }
+  }
+
   /// The kind of an attribute's values.
   static func kind(of type: AttributeType) -> Kind {
     switch type {

@@ -6,7 +6,7 @@ public enum PredicateArgument: Sendable, Hashable {
   case text(String)
   /// A typed value of a JSON body.
   case json(JSON)
-  /// A parameter of a plan; the number is bound when the plan is executed.
+  /// A parameter of a plan; the value is bound when the plan is executed.
   case parameter(PlanParameter)
 
   /// Converts a JSON value; nil for objects, which are not values.

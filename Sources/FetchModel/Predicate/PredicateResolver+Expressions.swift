@@ -109,9 +109,7 @@ extension PredicateResolver {
     case .text(let text): Operand(.string(text), .untyped, at: range)
     case .json(let json): try operand(json, at: range)
     case .parameter(let parameter):
-      Operand(
-        expression: .parameter(parameter), kind: .number(isInteger: parameter.isInteger),
-        range: range)
+      Operand(expression: .parameter(parameter), kind: Operand.kind(of: parameter), range: range)
     }
   }
 

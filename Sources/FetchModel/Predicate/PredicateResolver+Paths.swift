@@ -234,7 +234,7 @@ extension PredicateResolver {
         .typeMismatch, at: range.lowerBound, found: json.kind, expected: "a key path as a string")
     case .parameter:
       throw PredicateError(
-        .typeMismatch, at: range.lowerBound, found: "a number", expected: "a key path as a string")
+        .typeMismatch, at: range.lowerBound, found: "a value", expected: "a key path as a string")
     }
   }
 

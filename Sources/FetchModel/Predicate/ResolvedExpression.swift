@@ -3,7 +3,7 @@
 /// A value for one object, nil among them.
 public indirect enum ResolvedExpression: Sendable, Hashable {
   case constant(Value)
-  /// A number that is bound later: in the plan of several fetches.
+  /// A value that is bound later: in the plan of several fetches.
   case parameter(PlanParameter)
   case path(ScopedPath)
   /// nil if an operand is nil, or the divisor is 0.
@@ -28,6 +28,15 @@ public indirect enum ResolvedExpression: Sendable, Hashable {
   /// The value of a constant.
   public var constant: Value? {
     if case .constant(let value) = self { value } else { nil }
+  }
+
+  /// True for a text, or the text that is an object's id, that is the same for every object.
+  package var isFixedText: Bool {
+    switch self {
+    case .constant(.string), .constant(.id(.text)): true
+    case .parameter(let parameter): parameter.kind == .text
+    default: false
+    }
   }
 }
 
@@ -141,7 +150,7 @@ extension ArithmeticOperator {
     guard self == .power else { return true }
     return switch right {
     case .constant(.integer(let exponent)): exponent >= 0
-    case .parameter(let parameter): parameter.isInteger && !parameter.isNegated
+    case .parameter(let parameter): parameter.kind == .integer && !parameter.isNegated
     default: false
     }
   }

@@ -44,7 +44,7 @@ extension ConditionWriter {
     }
     var (compared, constant) = (left.collated, right.sql)
     if comparison.right.isFixed, comparison.options.isEmpty,
-      let lookup = left.lookup(of: comparison.right.constant, isNegated: isNegated)
+      let lookup = left.lookup(ofText: comparison.right.isFixedText, isNegated: isNegated)
     {
       compared = SQLFragment(lookup.sql)
       constant.text = lookup.constant(constant.text)
@@ -215,7 +215,9 @@ extension ConditionWriter {
       membership.options.isEmpty ? mark(membership.values.first, beside: original) : "?"
     var compared = value.collated
     if membership.options.isEmpty,
-      let lookup = value.lookup(of: membership.values.first, isNegated: isNegated)
+      let first = membership.values.first,
+      let lookup = value.lookup(
+        ofText: ResolvedExpression.constant(first).isFixedText, isNegated: isNegated)
     {
       compared = SQLFragment(lookup.sql)
       mark = lookup.constant(mark)
@@ -256,14 +258,12 @@ extension Value {
 
 extension SQLOperand {
   /// Returns the form in which an index serves an equality with a constant; nil if there is none.
-  fileprivate func lookup(of constant: Value?, isNegated: Bool) -> IndexedValue? {
+  ///
+  /// - Parameter isText: True if the constant is a text.
+  fileprivate func lookup(ofText isText: Bool, isNegated: Bool) -> IndexedValue? {
     guard let lookup, lookup.conversion != nil else { return lookup }
     // The NULL of a text that converts to nothing is not the opposite of false.
-    if isNegated { return nil }
-    return switch constant {
-    case .string, .id(.text): lookup
-    default: nil
-    }
+    return isText && !isNegated ? lookup : nil
   }
 }
 

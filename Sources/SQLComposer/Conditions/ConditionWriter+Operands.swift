@@ -14,7 +14,7 @@ extension ConditionWriter {
     case .parameter(let parameter):
       return SQLOperand(
         sql: SQLFragment("?", bindings: [SQLBinding.parameter(parameter)]), mayBeNull: false,
-        isInteger: parameter.isInteger, isNumber: true)
+        isInteger: parameter.kind == .integer, isNumber: true)
     case .path(let path): return column(path)
     case .arithmetic(let operation, let left, let right):
       let first = operand(left)

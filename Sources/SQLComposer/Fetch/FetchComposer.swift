@@ -33,11 +33,11 @@ package struct FetchStatement: Sendable {
     }
   }
 
-  /// Returns the statement with `values` bound to its parameters, by their index.
-  package func bound(to values: [Value]) -> FetchStatement {
+  /// Returns the statement with `values` bound to its parameters.
+  package func bound(to values: PlanValues) -> FetchStatement {
     var statement = self
     for (binding, parameter) in parameters {
-      statement.bindings[binding] = SQLValue(values[parameter.index], nil)
+      statement.bindings[binding] = SQLValue(values[parameter] ?? .null, nil)
     }
     return statement
   }

@@ -40,7 +40,7 @@ extension SQLiteReadTransaction {
   /// Writes a snapshot whose items are cached. If SQLite would sort the rows, an index may still
   /// provide the order except for the ids of equal values; sorting those ids here is much cheaper.
   private func write(
-    _ prepared: PreparedPlan, itemsFrom cached: CachedRows, values: [Value],
+    _ prepared: PreparedPlan, itemsFrom cached: CachedRows, values: PlanValues,
     with writer: inout SnapshotWriter
   ) throws(StoreError) {
     if prepared.sortsRows, let tieOrdered = prepared.tieOrdered?.bound(to: values) {

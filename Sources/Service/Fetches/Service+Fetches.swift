@@ -72,8 +72,10 @@ extension Service {
     switch fetch {
     case .cached(let plan):
       guard let access = context.access else { return .snapshot(.bound(plan)) }
-      let restricted = plan.plan.restricted(by: access)
-      return .snapshot(restricted.definition.access == nil ? .bound(plan) : .plan(restricted))
+      if let restricted = planCache.restricted(plan, by: access) {
+        return .snapshot(.bound(restricted))
+      }
+      return .snapshot(.plan(plan.plan.restricted(by: access)))
     case .target(let target, let request):
       let fetch = try resolve(request, isPath: true, context.access)
       if request.since == nil, !request.explains, context.access?.hidesNothing ?? true {

@@ -43,11 +43,11 @@ final class RequestPools: Sendable {
 
   let slowCallers = SlowCallers()
   private let parsing = ThreadPool(
-    name: "livefetch-parse", threads: 3, leftToOthers: 1, queue: 1_024)
+    name: "livefetch-parse", threads: 3, leftToOthers: 1, queue: 1_024, isInBackground: true)
   /// In the order in which a query goes through them.
   private let attempts: [Attempt]
   private let longReads = ThreadPool(
-    name: "livefetch-many", threads: 3, leftToOthers: 1, queue: 1_024)
+    name: "livefetch-many", threads: 3, leftToOthers: 1, queue: 1_024, isInBackground: true)
   private let saveResponses = ThreadPool(threads: 2, queue: .max)
   private let deliveries = ThreadPool(threads: 1, queue: .max)
   /// Observers of the history look at it here, one after the other.
@@ -71,10 +71,13 @@ final class RequestPools: Sendable {
           name: "livefetch-50ms", threads: first + 1, leftToOthers: 1, queue: queue),
         limit: .milliseconds(50)),
       Attempt(
-        pool: ThreadPool(name: "livefetch-500ms", threads: 2, queue: queue),
+        pool: ThreadPool(
+          name: "livefetch-500ms", threads: 2, queue: queue, isInBackground: true),
         limit: .milliseconds(500)),
       Attempt(
-        pool: ThreadPool(name: "livefetch-slow", threads: slow, leftToOthers: 1, queue: queue),
+        pool: ThreadPool(
+          name: "livefetch-slow", threads: slow, leftToOthers: 1, queue: queue,
+          isInBackground: true),
         limit: nil),
     ]
     timeLimit = .seconds(configuration.queryTimeout)

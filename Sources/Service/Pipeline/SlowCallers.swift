@@ -1,8 +1,8 @@
 // The callers whose requests take long for an HTTP worker.
 //
 // Promise: of one caller, parsing and queries that take half a millisecond or more use at most about a
-// tenth of a worker's time, on however many connections, so that requests of others find the workers
-// free.
+// tenth of a worker's time, on however many connections, and a few thousandths if the caller goes on
+// with them. So requests of others find the workers free.
 
 import Synchronization
 
@@ -12,21 +12,31 @@ final class SlowCallers: Sendable {
   private static let shortest = Duration.microseconds(500)
   /// For how many times as long as the work took the caller does not use a worker.
   private static let pauseFactor = 10
-  /// The number of callers above which those whose pause is over are forgotten.
+  /// The longest pause of a caller whose work takes long again and again.
+  private static let longestPause = Duration.seconds(1)
+  /// The number of callers above which those are forgotten whose pauses are over.
   private static let maxCallers = 1_000
 
-  /// By caller, the end of its pause.
-  private let pauses = Mutex<[String: ContinuousClock.Instant]>([:])
+  /// A time in which a caller does not use a worker.
+  private struct Pause {
+    let end: ContinuousClock.Instant
+    let length: Duration
+
+    /// Until then, further work that takes long has a pause of twice the length.
+    var endOfMemory: ContinuousClock.Instant { end + length }
+  }
+
+  private let pauses = Mutex<[String: Pause]>([:])
 
   /// True if a worker may parse the caller's requests and try its queries.
   func mayUseWorker(
     _ caller: String, at now: @autoclosure () -> ContinuousClock.Instant = .now
   ) -> Bool {
     pauses.withLock { pauses in
-      guard !pauses.isEmpty, let end = pauses[caller] else { return true }
-      guard now() >= end else { return false }
-      pauses[caller] = nil
-      return true
+      guard !pauses.isEmpty, let pause = pauses[caller] else { return true }
+      let now = now()
+      if now >= pause.endOfMemory { pauses[caller] = nil }
+      return now >= pause.end
     }
   }
 
@@ -47,9 +57,13 @@ final class SlowCallers: Sendable {
     guard time >= Self.shortest else { return }
     let now = now()
     pauses.withLock { pauses in
-      pauses[caller] = now + time * Self.pauseFactor
+      var length = time * Self.pauseFactor
+      if let last = pauses[caller], now < last.endOfMemory {
+        length = max(length, min(last.length * 2, Self.longestPause))
+      }
+      pauses[caller] = Pause(end: now + length, length: length)
       guard pauses.count > Self.maxCallers else { return }
-      pauses = pauses.filter { $0.value > now }
+      pauses = pauses.filter { $0.value.endOfMemory > now }
     }
   }
 }

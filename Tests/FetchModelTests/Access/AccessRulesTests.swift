@@ -16,6 +16,15 @@ private let model = Model(entities: [
     idType: .integer),
 ])
 
+/// The same model with the notes of each user.
+private let linked = Model(entities: [
+  Entity(
+    name: "User", attributes: [Attribute(name: "name", type: .string)],
+    relationships: [Relationship(name: "note", destination: 1, isToMany: true)],
+    idType: .integer),
+  model.entities[1],
+])
+
 private func rules(_ text: String) throws(ModelFileError) -> AccessRules {
   try AccessRules(AccessDeclaration(parsing: Array(text.utf8)), model: model)
 }
@@ -128,6 +137,27 @@ struct AccessRulesTests {
     #expect(one == rules.access(of: AccessCaller(id: "1", roles: ["b"])))
     #expect(one != rules.access(of: AccessCaller(id: "2", roles: ["a"])))
     #expect(one.tag != rules.access(of: AccessCaller(id: "2")).tag)
+  }
+
+  @Test(
+    "Callers share rules with parameters where these compare the caller's values",
+    arguments: [
+      ("owner == $user.id", true), ("title == $user.id", true), ("title != $user.id", true),
+      ("$user != nil AND owner == $user.id", true), ("ANY owner.note.title == $user.id", true),
+      ("title BEGINSWITH $user.id", false), ("title ==[c] $user.id", false),
+      ("title > $user.id", false), ("title IN {$user.id, 'x'}", false), ("salary > 3", true),
+      ("'a' IN $user.roles", true),
+    ])
+  func shared(rule: String, isShared: Bool) throws {
+    let declaration = #"{"entities":{"Note":{"access":{"read":"\#(rule)"}}}}"#
+    let rules = try AccessRules(AccessDeclaration(parsing: Array(declaration.utf8)), model: linked)
+    let templates = ["1", "2"].map {
+      rules.access(of: AccessCaller(id: $0, roles: ["a"])).parameterized?.template
+    }
+    #expect((templates[0] != nil) == isShared)
+    #expect(templates[0] === templates[1] || rule == "salary > 3" || rule.contains("roles"))
+    let other = rules.access(of: AccessCaller(id: "\u{0}", roles: ["a"]))
+    #expect((other.parameterized == nil) == rule.contains("$user.id"))
   }
 
   @Test("The tag of a caller's rules changes with each rule, and not with the process")
