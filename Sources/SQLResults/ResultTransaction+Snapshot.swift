@@ -43,14 +43,18 @@ extension ResultTransaction {
   ) throws(StoreError) -> ObjectSnapshot? {
     let table = composer.schema.entities[plan.definition.entity]
     guard table.key.bindings(of: id) != nil else { return nil }
-    guard plan.definition.access == nil else {
+    let rules = plan.definition.access?.parameterized
+    guard rules != nil || plan.definition.access == nil else {
       return try object(composer.object(id, of: plan), id)
     }
     let kind = ItemKind(
       entity: plan.definition.entity, selection: plan.selection,
-      integersAsStrings: plan.integersAsStrings)
-    let statement = objectStatements.statement(of: kind) { composer.object(id, of: plan) }
-    return try object(statement.binding(id, of: table.key), id)
+      integersAsStrings: plan.integersAsStrings, rules: rules?.template)
+    let statement = objectStatements.statement(of: kind) {
+      composer.object(id, of: plan.restricted(by: rules?.template))
+    }
+    return try object(
+      statement.bound(to: rules?.planValues ?? .none).binding(id, of: table.key), id)
   }
 
   /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does

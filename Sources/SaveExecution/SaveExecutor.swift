@@ -13,6 +13,7 @@ package struct SaveExecutor: Sendable {
   /// Parallel to the model's entities.
   let tables: [SaveTable]
   let statements = SaveStatements()
+  let ruleStatements = ComposedStatements<RuleStatement>()
   /// The rules that need all changes to be complete; nil if the model has none.
   let finalChecks: DeferredConstraints?
 

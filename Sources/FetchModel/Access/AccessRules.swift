@@ -330,13 +330,14 @@ extension AccessRules {
     return CallerAccess(
       model: model, hash: hash, values: values, rules: rules, hidden: hidden,
       readOnly: attributes(\.readOnly, arguments),
-      shared: parameterized(values, equalTo: rules[.read] ?? [], hidden: hidden))
+      shared: parameterized(values, equalTo: rules, hidden: hidden))
   }
 
   /// Returns rules with parameters in place of `values` if they are the rules of this caller once the
   /// values are bound to them. A text that is an integer is first taken for one.
   private func parameterized(
-    _ values: [PredicateArgument?], equalTo rules: [ResolvedPredicate], hidden: [Set<Int>]
+    _ values: [PredicateArgument?], equalTo rules: [AccessAction: [ResolvedPredicate]],
+    hidden: [Set<Int>]
   ) -> ParameterizedAccess? {
     for preferred in [PlanParameter.Kind.integer, .text] {
       let bound = values.map { value in
@@ -350,9 +351,10 @@ extension AccessRules {
         })
       let shared = ParameterizedAccess(
         template: template, values: bound.map { $0?.value ?? .null })
-      let given = PlanValues(numbers: [], caller: shared.values)
-      let isEqual = rules.indices.allSatisfy {
-        template.rule(.read, $0).binding(given) == rules[$0]
+      let isEqual = rules.allSatisfy { action, rules in
+        rules.indices.allSatisfy {
+          template.rule(action, $0).binding(shared.planValues) == rules[$0]
+        }
       }
       if isEqual, template.hidden == hidden { return shared }
     }

@@ -83,6 +83,9 @@ public struct ParameterizedAccess: Sendable {
   package let template: CallerAccess
   /// The values of the rules' variables, by their index; null for one that is no parameter.
   let values: [Value]
+
+  /// The values for a plan without parameters of its own.
+  package var planValues: PlanValues { PlanValues(numbers: [], caller: values) }
 }
 
 /// The part of a caller's rules that a fetch depends on.
@@ -95,6 +98,8 @@ public struct ReadRules: Sendable, Hashable {
   public let hidden: [Int: Set<Int>]
   /// The key paths of the rules, from the fetch's entity.
   public let paths: [PropertyPath]
+  /// The caller's rules with parameters; nil if they cannot have them, and in rules that have them.
+  package let parameterized: ParameterizedAccess?
 
   /// Returns nil if no rule restricts the fetch.
   init?(_ access: CallerAccess, plan: FetchPlan) {
@@ -135,17 +140,28 @@ public struct ReadRules: Sendable, Hashable {
     self.conditions = conditions
     self.hidden = hidden
     self.paths = paths
+    parameterized = access.parameterized
   }
 
   private init(_ rules: ReadRules, conditions: [Int: ResolvedPredicate]) {
     self.conditions = conditions
     hidden = rules.hidden
     paths = rules.paths
+    parameterized = nil
   }
 
   /// The rules with `values` in place of their parameters.
   func binding(_ values: PlanValues) -> ReadRules {
     ReadRules(self, conditions: conditions.mapValues { $0.binding(values) })
+  }
+
+  public static func == (left: ReadRules, right: ReadRules) -> Bool {
+    left.conditions == right.conditions && left.hidden == right.hidden && left.paths == right.paths
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(conditions)
+    hasher.combine(hidden)
   }
 
   /// True if a caller does not see a value of an object of `entity`.

@@ -75,6 +75,9 @@ public struct PlanValues: Sendable {
   /// The values of the variables in the caller's access rules.
   var caller: [Value] = []
 
+  /// No values, for a plan without parameters.
+  package static let none = PlanValues(numbers: [])
+
   /// The value of a parameter; nil if it is of the wrong kind.
   package subscript(_ parameter: PlanParameter) -> Value? {
     let values = parameter.source == .text ? numbers : caller

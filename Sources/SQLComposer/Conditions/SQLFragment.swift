@@ -7,10 +7,16 @@ import FetchModel
 public enum SQLBinding: Sendable, Hashable {
   case value(SQLValue)
   case parameter(PlanParameter)
+  /// A value for the id of the one object that a statement reads: the value at this index in
+  /// ``IDRestriction/bindings``.
+  case id(SQLValue, index: Int)
 
   /// The value; NULL for a parameter.
   var value: SQLValue {
-    if case .value(let value) = self { value } else { .null }
+    switch self {
+    case .value(let value), .id(let value, _): value
+    case .parameter: .null
+    }
   }
 }
 

@@ -24,13 +24,6 @@ extension FetchComposer {
 }
 
 extension FetchStatement {
-  /// Returns the same statement for another object with a key of the same columns. Its id comes first;
-  /// after it come the names of the entities that the object may have, which stay.
-  package func binding(_ id: ObjectID, of key: Key) -> FetchStatement {
-    let own = IDRestriction(key: key, ids: [id]).bindings
-    return binding(own + bindings.dropFirst(own.count))
-  }
-
   /// Returns the same statement with other bindings.
   package func binding(_ bindings: [SQLValue]) -> FetchStatement {
     FetchStatement(sql: sql, bindings: bindings, layout: layout, overlays: overlays)

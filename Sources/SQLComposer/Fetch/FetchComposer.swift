@@ -13,6 +13,8 @@ package struct FetchStatement: Sendable {
   package let layout: RowLayout
   /// The parameters among the bindings, with their indexes there.
   private var parameters: [(binding: Int, parameter: PlanParameter)] = []
+  /// The bindings of the one object's id, with their indexes among those of the id.
+  private var idBindings: [(binding: Int, index: Int)] = []
   /// The tables of which it reads past values.
   package var overlays: [HistoryLayout] = []
 
@@ -28,9 +30,21 @@ package struct FetchStatement: Sendable {
   /// Makes the statement of a fragment.
   package init(_ fragment: SQLFragment, layout: RowLayout, overlays: [HistoryLayout] = []) {
     self.init(sql: fragment.text, bindings: fragment.values, layout: layout, overlays: overlays)
-    parameters = fragment.bindings.enumerated().compactMap { index, binding in
-      if case .parameter(let parameter) = binding { (index, parameter) } else { nil }
+    for (place, binding) in fragment.bindings.enumerated() {
+      switch binding {
+      case .value: break
+      case .parameter(let parameter): parameters.append((place, parameter))
+      case .id(_, let index): idBindings.append((place, index))
+      }
     }
+  }
+
+  /// Returns the same statement for another object with a key of the same columns.
+  package func binding(_ id: ObjectID, of key: Key) -> FetchStatement {
+    let own = IDRestriction(key: key, ids: [id]).bindings
+    var statement = self
+    for (binding, index) in idBindings { statement.bindings[binding] = own[index] }
+    return statement
   }
 
   /// Returns the statement with `values` bound to its parameters.

@@ -54,7 +54,7 @@ package struct FetchQuery {
         source: "\(table.quotedName) AS \(quoted(alias))",
         required: required.relationshipPaths)
       if let restriction {
-        add(SQLFragment(restriction.condition(alias), bindings: restriction.bindings))
+        add(SQLFragment(restriction.condition(alias), bindings: restriction.replaceableBindings))
       }
     }
     add(SQLFragment(table.key.presenceCondition(alias) ?? ""))

@@ -45,6 +45,12 @@ package struct IDRestriction {
     return [.text(String(decoding: json, as: UTF8.self))]
   }
 
+  /// The bindings, which ``FetchStatement/binding(_:of:)`` replaces if there is one id.
+  var replaceableBindings: [SQLBinding] {
+    guard ids.count == 1 else { return bindings.map(SQLBinding.value) }
+    return bindings.enumerated().map { SQLBinding.id($1, index: $0) }
+  }
+
   /// Returns the condition over SQL for whole ids: a foreign key, or a composite key's expression.
   package func condition(ofID sql: String) -> String {
     let collation = key.idType == .string ? key.dialect.collation(key.idType) : ""

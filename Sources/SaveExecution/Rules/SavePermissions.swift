@@ -5,6 +5,15 @@
 
 import FetchModel
 
+/// What determines the statement that tests a rule for one object; its id and the caller's values are
+/// bound.
+struct RuleStatement: Hashable {
+  /// The rules with parameters.
+  let rules: CallerAccess
+  let action: AccessAction
+  let entity: Int
+}
+
 /// The permissions before the save, for every object that the save names.
 struct SavePermissions {
   /// An object, by the entity under which the save names it.

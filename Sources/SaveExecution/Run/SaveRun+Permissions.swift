@@ -46,7 +46,7 @@ extension SaveRun {
   ) throws(StoreError) -> Set<SavePermissions.Object> {
     var objects: Set<SavePermissions.Object> = []
     for (entity, ids) in named {
-      for id in try idsFulfilling(access.rule(action, entity), among: ids, of: entity) {
+      for id in try idsPermitted(action, among: ids, of: entity, access) {
         objects.insert(.init(entity: entity, id: id))
       }
     }
@@ -80,17 +80,39 @@ extension SaveRun {
     return !found.isEmpty && !found.contains(id)
   }
 
+  /// Returns those of `ids` that exist and that a caller's rule allows an action for. Callers share the
+  /// statement for one id.
+  private func idsPermitted(
+    _ action: AccessAction, among ids: Set<ObjectID>, of entity: Int, _ access: CallerAccess
+  ) throws(StoreError) -> Set<ObjectID> {
+    let rule = access.rule(action, entity)
+    guard rule.condition != .constant(false), ids.count == 1, let id = ids.first,
+      table(entity).key.bindings(of: id) != nil, let shared = access.parameterized
+    else { return try idsFulfilling(rule, among: ids, of: entity) }
+    let key = RuleStatement(rules: shared.template, action: action, entity: entity)
+    let statement = executor.ruleStatements.statement(of: key) {
+      self.statement(for: shared.template.rule(action, entity), among: ids, of: entity)
+    }
+    return try connection.ids(
+      of: statement.bound(to: shared.planValues).binding(id, of: table(entity).key))
+  }
+
   /// Returns those of `ids` that exist and fulfil a rule.
   func idsFulfilling(
     _ rule: ResolvedPredicate, among ids: Set<ObjectID>, of entity: Int
   ) throws(StoreError) -> Set<ObjectID> {
     guard !ids.isEmpty, rule.condition != .constant(false) else { return [] }
+    return try connection.ids(of: statement(for: rule, among: ids, of: entity))
+  }
+
+  private func statement(
+    for rule: ResolvedPredicate, among ids: Set<ObjectID>, of entity: Int
+  ) -> FetchStatement {
     let model = executor.model
     let definition = ResultDefinition(
       entity: entity, predicate: rule.and(model.membership(of: entity)))
-    let statement = FetchComposer(model: model, schema: executor.schema)
+    return FetchComposer(model: model, schema: executor.schema)
       .rows(of: FetchPlan(definition: definition), ids: ids, at: .now)
-    return try connection.ids(of: statement)
   }
 
   /// Returns the to-one relationships to unreadable objects that a change leaves as they are: clients
@@ -297,7 +319,7 @@ extension SaveRun {
       let rule = access.rule(action, entity)
       guard rule.condition != .constant(true) else { continue }
       let ids = Set(group.map(\.id))
-      let permitted = try idsFulfilling(rule, among: ids, of: entity)
+      let permitted = try idsPermitted(action, among: ids, of: entity, access)
       guard permitted.count < ids.count else { continue }
       // Some may have been deleted since.
       let found = try idsFulfilling(.everything, among: ids.subtracting(permitted), of: entity)

@@ -1,7 +1,6 @@
 // Statements that were composed for earlier requests, by what their SQL depends on.
 
 import FetchModel
-import SQLComposer
 import Synchronization
 
 /// The values that items contain. Items of the same kind are interchangeable.
@@ -9,11 +8,16 @@ package struct ItemKind: Sendable, Hashable {
   package let entity: Int
   package let selection: [SelectedValue]
   package let integersAsStrings: Bool
+  /// The rules, with parameters for the caller's values, under which the items are read.
+  package let rules: CallerAccess?
 
-  package init(entity: Int, selection: [SelectedValue], integersAsStrings: Bool) {
+  package init(
+    entity: Int, selection: [SelectedValue], integersAsStrings: Bool, rules: CallerAccess? = nil
+  ) {
     self.entity = entity
     self.selection = selection
     self.integersAsStrings = integersAsStrings
+    self.rules = rules
   }
 }
 
