@@ -62,12 +62,7 @@ let package = Package(
     .systemLibrary(name: "CThreads"),
 
     // Threads and waiting for them
-    .target(
-      name: "LiveFetchThreads",
-      dependencies: [
-        "CThreads", "LiveFetchCLibrary",
-        .product(name: "DequeModule", package: "swift-collections"),
-      ]),
+    .target(name: "LiveFetchThreads", dependencies: ["CThreads", "LiveFetchCLibrary"]),
 
     // Mapped files that other programs truncate: the handler of SIGBUS
     .target(name: "LiveFetchCMappedFiles"),
@@ -126,8 +121,7 @@ let package = Package(
       name: "SQLiteStore",
       dependencies: [
         "Bytes", "FetchModel", "LiveFetchCLibrary", "LiveFetchCMappedFiles", "LiveFetchCSQLite",
-        "LiveFetchMetrics", "LiveFetchThreads", "ModelStorage", "Patterns", "SQLComposer",
-        "SQLResults",
+        "LiveFetchMetrics", "LiveFetchThreads", "ModelStorage", "SQLComposer", "SQLResults",
         "SaveExecution",
       ]),
     .target(
@@ -189,9 +183,8 @@ let package = Package(
       name: "LiveFetchCommand",
       dependencies: [
         "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "LiveFetchCLibrary", "PostgresStore",
-        "SQLComposer", "SQLiteStore", "LiveQueries",
-        "LiveFetchHTTPServer", "Service", "LiveFetchThreads", "WebPage",
-        "CZlib",
+        "SQLComposer", "SQLiteStore", "LiveFetchHTTPServer", "Service", "LiveFetchThreads",
+        "WebPage", "CZlib",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -205,9 +198,8 @@ let package = Package(
     .testTarget(name: "ThreadsTests", dependencies: ["LiveFetchThreads", "TestSupport"]),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"]),
     .testTarget(name: "PatternsTests", dependencies: ["Patterns", "FetchModel", "TestSupport"]),
-    .testTarget(name: "CoreDataModelsTests", dependencies: ["CoreDataModels", "TestSupport"]),
-    .testTarget(
-      name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "Patterns", "TestSupport"]),
+    .testTarget(name: "CoreDataModelsTests", dependencies: ["CoreDataModels"]),
+    .testTarget(name: "FetchModelTests", dependencies: ["FetchModel", "Patterns", "TestSupport"]),
     // `make fuzz` builds the same sources for libFuzzer.
     .testTarget(
       name: "FuzzTests",
@@ -222,14 +214,11 @@ let package = Package(
     .testTarget(
       name: "PostgresStoreTests",
       dependencies: [
-        "Bytes", "FetchModel", "LiveFetchThreads", "PostgresStore", "SQLComposer", "SQLResults",
-        "SQLiteStore", "TestSupport",
+        "Bytes", "FetchModel", "PostgresStore", "SQLComposer", "SQLiteStore", "TestSupport",
       ]),
     .testTarget(
       name: "LiveQueriesTests",
-      dependencies: [
-        "Bytes", "LiveQueries", "FetchModel", "SQLiteStore", "LiveFetchThreads", "TestSupport",
-      ]),
+      dependencies: ["Bytes", "LiveQueries", "FetchModel", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
@@ -255,8 +244,7 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "LiveFetchCommand", "HTTPClient", "LiveFetchHTTPServer", "LiveFetchCSQLite", "FetchModel",
-        "WebPage", "Service",
+        "LiveFetchCommand", "HTTPClient", "LiveFetchHTTPServer", "FetchModel", "WebPage", "Service",
         "TestSupport",
       ],
       exclude: ["Stores"]),
