@@ -17,10 +17,21 @@ package struct JoinableThread: @unchecked Sendable {
 
   private let thread: pthread_t
 
-  /// Starts the thread. Returns nil if the system cannot create one.
+  /// Starts the thread, with the normal priority. Returns nil if the system cannot create one.
   ///
   /// - Parameter stackSize: in bytes; nil for the system's default.
   package init?(_ name: String, stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void) {
+    let start = { @Sendable in Self.startHere(name, stackSize: stackSize, run) }
+    guard let thread = ThreadStarter.ifNeeded.map({ $0.run(start) }) ?? start() else { return nil }
+    self = thread
+  }
+
+  private init(_ thread: pthread_t) { self.thread = thread }
+
+  /// Starts a thread with the priority of the current one. Returns nil if the system cannot create one.
+  static func startHere(
+    _ name: String, stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void
+  ) -> JoinableThread? {
     let body = Unmanaged.passRetained(Body(name, run))
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
@@ -47,7 +58,7 @@ package struct JoinableThread: @unchecked Sendable {
       body.release()
       return nil
     }
-    thread = started
+    return JoinableThread(started)
   }
 
   /// Waits until the thread ends.

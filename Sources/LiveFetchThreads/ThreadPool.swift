@@ -77,6 +77,7 @@ package final class ThreadPool: Sendable {
   ) {
     self.name = name
     self.isInBackground = isInBackground
+    if isInBackground { ThreadStarter.prepare() }
     maxThreads = max(1, threads)
     maxThreadsPerCaller = max(1, maxThreads - leftToOthers)
     state = Mutex(State(queue: FairQueue(capacity: queue)))

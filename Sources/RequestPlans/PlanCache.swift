@@ -41,7 +41,7 @@ public final class PlanCache: Sendable {
   }
 
   /// Returns a bound plan under a caller's access rules: one whose parameterized plan is shared by
-  /// callers with the same rules; nil if the rules depend on the caller otherwise than by parameters.
+  /// callers with the same rules; nil if callers cannot share the rules.
   public func restricted(_ bound: BoundPlan, by access: CallerAccess) -> BoundPlan? {
     guard let rules = access.parameterized else { return nil }
     let key = Restricted(plan: bound.parameterized, rules: rules.template)

@@ -51,7 +51,10 @@ extension ResultTransaction {
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings, rules: rules?.template)
     let statement = objectStatements.statement(of: kind) {
-      composer.object(id, of: plan.restricted(by: rules?.template))
+      // It serves later reads too, when the columns of a rule may have values in several encodings.
+      var composer = composer
+      composer.homogeneousColumns = []
+      return composer.object(id, of: plan.restricted(by: rules?.template))
     }
     return try object(
       statement.bound(to: rules?.planValues ?? .none).binding(id, of: table.key), id)

@@ -1,7 +1,6 @@
 """An honest client beside the others: one small fetch after another, each never asked before, and how
 long each took."""
 
-import os
 import statistics
 import threading
 import time
@@ -19,7 +18,6 @@ class Prober(threading.Thread):
         self.start()
 
     def run(self):
-        self.go_first()
         asked = 0
         while not self.ended.is_set():
             asked += 1
@@ -32,14 +30,6 @@ class Prober(threading.Thread):
                 return
             self.times.append(time.monotonic() - began)
             time.sleep(0.003)
-
-    @staticmethod
-    def go_first():
-        """A client has a machine of its own: it does not wait for this one's processors."""
-        try:
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
-        except PermissionError:
-            pass  # Its times are then longer wherever the server is busy.
 
     def take(self):
         """The 99th percentile since the last time, in seconds."""

@@ -34,6 +34,19 @@ struct AuditLogTests {
     #expect(failures.value == 1)
   }
 
+  @Test("has no character in a line that ends it, or that is not seen")
+  func invisible() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("audit")
+    let log = try AuditLog(path: path) { _ in }
+    log.append(Array("{\"user\":\"a\u{2028}b\u{85}c\u{202E}é\"}".utf8))
+    #expect(
+      try String(contentsOfFile: path, encoding: .utf8) == """
+        {"user":"a\\u2028b\\u0085c\\u202Eé"}
+
+        """)
+  }
+
   @Test("loses only the lines beyond a mebibyte of those that could not be written")
   func manyLines() throws {
     let directory = try TemporaryDirectory()

@@ -103,6 +103,29 @@ struct PlanCacheTests {
     #expect(filled > 100, "seed \(seed)")
   }
 
+  @Test("callers whose rules differ only in their own values have one parameterized plan")
+  func callers() throws {
+    let declaration = #"{"entities":{"City":{"access":{"read":"name == $user.id"}}}}"#
+    let rules = try AccessRules(
+      AccessDeclaration(parsing: Array(declaration.utf8)), model: Self.model)
+    let cache = PlanCache(resolver: Self.resolver)
+    for _ in 0..<2 { _ = try Self.resolveAndInsert("population > 5", in: cache) }
+    let bound = try #require(cache.fetch(Self.target("population > 7")))
+    let plans = try ["a", "b"].map { id in
+      let access = rules.access(of: AccessCaller(id: id))
+      let restricted = try #require(cache.restricted(bound, by: access))
+      let own = try Self.resolver.resolve(
+        FetchRequest(
+          entity: "City", query: [("where", "population > 7"), ("limit", "5")]))
+      #expect(restricted.plan == own.restricted(by: access))
+      return restricted.parameterized
+    }
+    #expect(plans[0] === plans[1])
+    #expect(plans[0] !== bound.parameterized)
+    let other = rules.access(of: AccessCaller(id: "\0"))
+    #expect(cache.restricted(bound, by: other) == nil)
+  }
+
   // MARK: Words
 
   private static func target(_ predicate: String) -> NormalizedTarget {

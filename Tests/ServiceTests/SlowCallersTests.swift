@@ -27,7 +27,7 @@ struct SlowCallersTests {
   func repeated() {
     let callers = SlowCallers()
     var now = ContinuousClock.now
-    for length in [30, 60, 120, 240, 480, 960, 1_000, 1_000] {
+    for length in [30, 60, 120, 240, 480, 960, 960] {
       callers.record("a", .milliseconds(3), at: now)
       #expect(!callers.mayUseWorker("a", at: now + .milliseconds(length - 1)))
       now += .milliseconds(length)
@@ -36,6 +36,18 @@ struct SlowCallersTests {
     now += .seconds(1)
     callers.record("a", .milliseconds(3), at: now)
     #expect(callers.mayUseWorker("a", at: now + .milliseconds(30)))
+  }
+
+  @Test("has no longer pause for requests that ran together, nor for a short one after a long one")
+  func parallel() {
+    let callers = SlowCallers()
+    let start = ContinuousClock.now
+    for _ in 0..<8 { callers.record("a", .milliseconds(3), at: start) }
+    #expect(callers.mayUseWorker("a", at: start + .milliseconds(30)))
+    callers.record("b", .milliseconds(200), at: start)
+    callers.record("b", .microseconds(500), at: start + .seconds(3))
+    #expect(!callers.mayUseWorker("b", at: start + .milliseconds(3_009)))
+    #expect(callers.mayUseWorker("b", at: start + .milliseconds(3_010)))
   }
 
   @Test("does not use them for ten times as long as work that takes more than a tenth of a second")

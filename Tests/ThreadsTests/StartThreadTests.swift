@@ -37,4 +37,34 @@ import Testing
     #expect(!isCurrent)
     #expect(known.withLock { $0 } == [true])
   }
+
+  #if os(Linux)
+    @Test func `a background pool lets others go first, and threads that it starts do not`()
+      throws
+    {
+      let pool = ThreadPool(threads: 1, queue: 1, isInBackground: true)
+      defer { pool.close() }
+      let values = Mutex<[Int]>([])
+      let done = MonotonicSemaphore()
+      let own = try #require(Self.niceValue)
+      let isQueued = pool.run {
+        values.withLock { $0.append(Self.niceValue ?? -1) }
+        let thread = JoinableThread("started") {
+          values.withLock { $0.append(Self.niceValue ?? -1) }
+        }
+        thread?.join()
+        done.signal()
+      }
+      #expect(isQueued)
+      try #require(done.wait(seconds: 300))
+      #expect(values.withLock { $0 } == [min(own + 10, 19), own])
+    }
+
+    /// The nice value of the current thread: the 19th field of its status.
+    private static var niceValue: Int? {
+      let status = try? String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8)
+      let fields = status?.split(separator: ")").last?.split(separator: " ") ?? []
+      return fields.count > 16 ? Int(fields[16]) : nil
+    }
+  #endif
 }

@@ -52,8 +52,10 @@ public final class CallerAccess: Sendable, Hashable {
     rules[action]?[entity] ?? ResolvedPredicate(condition: .constant(false))
   }
 
-  /// The rules with parameters in place of the values of this caller, which plans are made with; nil
-  /// if they depend on these values otherwise than by comparing them.
+  /// The rules with parameters in place of this caller's texts and integers, which plans are made with;
+  /// nil if callers cannot share them: a rule has another use for a value than comparing it by `==` or
+  /// `!=` (an integer also by order), or the value is a fraction, has the character U+0000, or is compared
+  /// both as a text and as an integer.
   package var parameterized: ParameterizedAccess? {
     if let sharedRules { return sharedRules }
     // Without texts and numbers, the rules themselves are those of many callers.
@@ -98,7 +100,7 @@ public struct ReadRules: Sendable, Hashable {
   public let hidden: [Int: Set<Int>]
   /// The key paths of the rules, from the fetch's entity.
   public let paths: [PropertyPath]
-  /// The caller's rules with parameters; nil if they cannot have them, and in rules that have them.
+  /// The caller's rules with parameters; nil if callers cannot share them.
   package let parameterized: ParameterizedAccess?
 
   /// Returns nil if no rule restricts the fetch.

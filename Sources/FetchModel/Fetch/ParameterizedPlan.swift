@@ -78,7 +78,7 @@ public struct PlanValues: Sendable {
   /// No values, for a plan without parameters.
   package static let none = PlanValues(numbers: [])
 
-  /// The value of a parameter; nil if it is of the wrong kind.
+  /// The value of a parameter; nil if there is none, or one of another kind.
   package subscript(_ parameter: PlanParameter) -> Value? {
     let values = parameter.source == .text ? numbers : caller
     guard values.indices.contains(parameter.index) else { return nil }

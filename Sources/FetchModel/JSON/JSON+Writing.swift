@@ -124,3 +124,25 @@ extension Double {
     return number.magnitude >= 10 && Double(number) / 1e5 == self ? number : nil
   }
 }
+
+extension [UInt8] {
+  /// A line of UTF-8 in which characters that are not seen, or that change the order of those around them,
+  /// are written as `\u202E`: a name that a client chose must not make a line of a log look like another
+  /// one, or like two.
+  package var escapingInvisible: [UInt8] {
+    guard contains(where: { $0 >= 0x80 }) else { return self }
+    var text = ""
+    for scalar in String(decoding: self, as: UTF8.self).unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .format, .lineSeparator, .paragraphSeparator,
+        .control where scalar.value >= 0x80:
+        for unit in String(scalar).utf16 {
+          let digits = String(unit, radix: 16, uppercase: true)
+          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return Array(text.utf8)
+  }
+}

@@ -36,26 +36,7 @@ struct LineLogHandler: LogHandler {
     let entries = metadata.merging(event.metadata ?? [:]) { $1 }
     let line =
       format == .json ? Self.json(time, event, entries) : Self.text(time, event, entries)
-    output.write(Self.escapingInvisible(line))
-  }
-
-  /// Writes characters that are not seen, or that change the order of those beside them, as `\u202E`:
-  /// a name that a client chose must not make a line look like another one.
-  private static func escapingInvisible(_ line: [UInt8]) -> [UInt8] {
-    guard line.contains(where: { $0 >= 0x80 }) else { return line }
-    var text = ""
-    for scalar in String(decoding: line, as: UTF8.self).unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .format, .lineSeparator, .paragraphSeparator,
-        .control where scalar.value >= 0x80:
-        for unit in String(scalar).utf16 {
-          let digits = String(unit, radix: 16, uppercase: true)
-          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    return Array(text.utf8)
+    output.write(line.escapingInvisible)
   }
 
   /// The entries of a request in the order of a line; others follow, sorted.

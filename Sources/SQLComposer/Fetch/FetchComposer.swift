@@ -39,11 +39,14 @@ package struct FetchStatement: Sendable {
     }
   }
 
-  /// Returns the same statement for another object with a key of the same columns.
+  /// Returns the same statement for another object with a key of the same columns. For an id that cannot
+  /// be one of that key it reads nothing.
   package func binding(_ id: ObjectID, of key: Key) -> FetchStatement {
     let own = IDRestriction(key: key, ids: [id]).bindings
     var statement = self
-    for (binding, index) in idBindings { statement.bindings[binding] = own[index] }
+    for (binding, index) in idBindings {
+      statement.bindings[binding] = own.indices.contains(index) ? own[index] : .null
+    }
     return statement
   }
 

@@ -79,8 +79,10 @@ public final class AuditLog: Sendable {
     close(old)
   }
 
-  /// Appends a line, after those that could not be written before.
+  /// Appends a line, after those that could not be written before. Characters that are not seen are
+  /// escaped.
   func append(_ line: [UInt8]) {
+    let line = line.escapingInvisible
     let failure: Failure? = state.withLock { state in
       let hadFailed = !state.unwritten.isEmpty
       if state.unwritten.count + line.count >= Self.maxUnwritten { _ = state.writeLines() }

@@ -1,8 +1,8 @@
 // The callers whose requests take long for an HTTP worker.
 //
 // Promise: of one caller, parsing and queries that take half a millisecond or more use at most about a
-// tenth of a worker's time, on however many connections, and a few thousandths if the caller goes on
-// with them. So requests of others find the workers free.
+// tenth of a worker's time, on however many connections; those of a few milliseconds use less and less
+// if the caller goes on with them. So requests of others find the workers free.
 
 import Synchronization
 
@@ -12,7 +12,9 @@ final class SlowCallers: Sendable {
   private static let shortest = Duration.microseconds(500)
   /// For how many times as long as the work took the caller does not use a worker.
   private static let pauseFactor = 10
-  /// The longest pause of a caller whose work takes long again and again.
+  /// That number after a caller has gone on with such work again and again.
+  private static let maxPauseFactor = 320
+  /// The longest pause that has a larger factor than the first one.
   private static let longestPause = Duration.seconds(1)
   /// The number of callers above which those are forgotten whose pauses are over.
   private static let maxCallers = 1_000
@@ -21,8 +23,9 @@ final class SlowCallers: Sendable {
   private struct Pause {
     let end: ContinuousClock.Instant
     let length: Duration
+    let factor: Int
 
-    /// Until then, further work that takes long has a pause of twice the length.
+    /// Until then, further work that takes long has twice the factor.
     var endOfMemory: ContinuousClock.Instant { end + length }
   }
 
@@ -57,11 +60,14 @@ final class SlowCallers: Sendable {
     guard time >= Self.shortest else { return }
     let now = now()
     pauses.withLock { pauses in
-      var length = time * Self.pauseFactor
-      if let last = pauses[caller], now < last.endOfMemory {
-        length = max(length, min(last.length * 2, Self.longestPause))
-      }
-      pauses[caller] = Pause(end: now + length, length: length)
+      let last = pauses[caller].flatMap { now < $0.endOfMemory ? $0 : nil }
+      // Work that began before the last pause does not count as going on.
+      let factor =
+        last.map { now < $0.end ? $0.factor : min($0.factor * 2, Self.maxPauseFactor) }
+        ?? Self.pauseFactor
+      let length = max(time * Self.pauseFactor, min(time * factor, Self.longestPause))
+      if let last, now + length < last.end { return }
+      pauses[caller] = Pause(end: now + length, length: length, factor: factor)
       guard pauses.count > Self.maxCallers else { return }
       pauses = pauses.filter { $0.value.endOfMemory > now }
     }

@@ -75,4 +75,52 @@ struct AccessParameterTests {
       }
     }
   }
+
+  @Test("An object that a caller reads or changes is one of its rows", arguments: rules)
+  func objects(rule: String) throws {
+    func fixture(_ action: String) throws -> AccessFixture {
+      let rules = """
+        {"access":{"default":true},"entities":{"note":{"access":{"\(action)":"\(rule)"}}}}
+        """
+      return try AccessFixture(Self.sql, rules: rules, users: Self.users)
+    }
+    let (reading, updating) = try (fixture("read"), fixture("update"))
+    for user in Self.users {
+      let rows = try reading.ask(
+        user.name, "POST", "/v1/fetch", #"{"entity":"note","as":"ids"}"#)
+      let ids = Set(rows.items.compactMap(\.integer))
+      for id in 1...5 as ClosedRange<Int64> {
+        let read = try reading.ask(user.name, "GET", "/v1/objects/note/\(id)")
+        #expect(read.status == (ids.contains(id) ? 200 : 404), "\(user), \(id)")
+        let change = try updating.ask(
+          user.name, "PATCH", "/v1/objects/note/\(id)", "{\"size\":\(id)}")
+        #expect(change.status == (ids.contains(id) ? 200 : 403), "\(user), \(id): \(change.text)")
+      }
+    }
+  }
+
+  @Test(
+    "An object is read by its rule after another program has written a UUID in upper case",
+    .onlyForFiles,
+    arguments: [("blocked != $user.id", 404), ("owner == $user.id", 200)])
+  func otherForm(rule: String, status: Int) throws {
+    let user = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+    let rules = """
+      {"access":{"default":true},"entities":{"note":{"access":{"read":"\(rule)"}}}}
+      """
+    let fixture = try AccessFixture(
+      """
+      CREATE TABLE note(id INTEGER PRIMARY KEY, blocked UUID, owner UUID);
+      CREATE INDEX note_blocked ON note(blocked);
+      CREATE INDEX note_owner ON note(owner);
+      INSERT INTO note VALUES (1, '\(user)', '\(user)'),
+        (2, 'aaaaaaaa-9dad-11d1-80b4-00c04fd430c8', 'aaaaaaaa-9dad-11d1-80b4-00c04fd430c8');
+      """,
+      rules: rules, users: [User(name: "a", id: user)])
+    for id in [1, 2, 1] { _ = try fixture.ask("a", "GET", "/v1/objects/note/\(id)") }
+    #expect(try fixture.ask("a", "GET", "/v1/objects/note/1").status == status)
+    try fixture.file.runExternally("UPDATE note SET blocked = upper(blocked), owner = upper(owner)")
+    #expect(try fixture.ask("a", "GET", "/v1/objects/note/1").status == status)
+    #expect(try fixture.ids("a", "/v1/objects/note") == (status == 200 ? [1] : [2]))
+  }
 }
