@@ -239,9 +239,9 @@ struct RecordTests {
     arguments: [
       (["--limit", "requests-per-second"], "--limit takes NAME=VALUE"),
       (["--limit", "request-per-second=1"], "did you mean 'requests-per-second'?"),
-      (["--limit", "live-fetches=0"], "'live-fetches' takes a number above zero, not '0'"),
+      (["--limit", "live-fetches=0"], "'live-fetches' takes a whole number above zero, not '0'"),
       (["--limit", "saves-per-second=1e-300"], "'saves-per-second' takes a number above zero"),
-      (["--limit", "live-fetches=1.5"], "'live-fetches' takes a number above zero, not '1.5'"),
+      (["--limit", "live-fetches=1.5"], "takes a whole number above zero, not '1.5'"),
       (["--limit", "live-fetches=1", "--limit", "live-fetches=2"], "is given more than once"),
       (["--trust-proxy", "proxy.example"], "--trust-proxy takes an address or a range"),
       (["--trust-proxy", "10.0.0.0/40"], "--trust-proxy takes an address or a range"),

@@ -63,7 +63,8 @@ extension Settings {
         throw SettingError("\(name): '\(parts[0])' is given more than once")
       }
       guard limits.set(parts[0], to: parts[1]) else {
-        throw SettingError("\(name): '\(parts[0])' takes a number above zero, not '\(parts[1])'")
+        let number = QuotaLimits.isCount(parts[0]) ? "a whole number" : "a number"
+        throw SettingError("\(name): '\(parts[0])' takes \(number) above zero, not '\(parts[1])'")
       }
     }
     return Quotas(limits)

@@ -42,6 +42,11 @@ public struct QuotaLimits: Sendable, Hashable {
     }
   }
 
+  /// True if a limit is a whole number.
+  public static func isCount(_ name: String) -> Bool {
+    ["waiting-requests", "live-fetches"].contains(name)
+  }
+
   private static func set<Value>(_ limit: inout Value?, _ value: Value?) -> Bool {
     limit = value
     return value != nil
