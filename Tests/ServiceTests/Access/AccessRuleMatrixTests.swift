@@ -202,7 +202,8 @@ struct AccessRuleMatrixTests {
       return duration
     }
     var ratios: [Double] = []
-    for _ in 0..<5 {
+    // A busy machine may need several tries; a constant difference fails all of them.
+    for _ in 0..<10 {
       var times: (other: [Duration], missing: [Duration]) = ([], [])
       for round in 0..<200 {
         if round % 2 == 0 { times.other.append(try time(2)) }
@@ -210,7 +211,7 @@ struct AccessRuleMatrixTests {
         if round % 2 == 1 { times.other.append(try time(2)) }
       }
       let ratio = times.other.sorted()[100] / times.missing.sorted()[100]
-      if (0.67...1.5).contains(ratio) { return }
+      if (0.85...1.18).contains(ratio) { return }
       ratios.append(ratio)
     }
     Issue.record("not yours ÷ not there: \(ratios)")
