@@ -14,7 +14,7 @@ import Synchronization
   private let ofThread = Int32(PRIO_PROCESS)
 #endif
 
-/// Starts threads for those of lower priority.
+/// Starts threads for those of lower priority, until the process ends.
 final class ThreadStarter: Sendable {
   /// The starter; nil before ``prepare()``, and where it is not needed.
   private static let shared = Mutex<ThreadStarter?>(nil)
@@ -51,19 +51,19 @@ final class ThreadStarter: Sendable {
 
   /// Runs `start` on the starter's thread and returns its result.
   func run(_ start: @escaping @Sendable () -> JoinableThread?) -> JoinableThread? {
-    let result = Result()
+    let started = Started()
     requests.withLock { requests in
       requests.append {
-        result.thread.withLock { $0 = start() }
-        result.done.signal()
+        started.thread.withLock { $0 = start() }
+        started.done.signal()
       }
     }
     ready.signal()
-    result.done.wait()
-    return result.thread.withLock { $0 }
+    started.done.wait()
+    return started.thread.withLock { $0 }
   }
 
-  private final class Result: Sendable {
+  private final class Started: Sendable {
     let thread = Mutex<JoinableThread?>(nil)
     let done = MonotonicSemaphore()
   }

@@ -210,7 +210,7 @@ extension PostgresStore {
     guard queryClass == .full, plan.isOneStatement else {
       return try snapshot(of: bound.plan, queryClass: queryClass)
     }
-    let window = windowStatements.statement(of: bound.parameterized) {
+    let window = windowStatements.value(of: bound.parameterized) {
       composer.window(of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: true)
     }.bound(to: bound.values)
     let snapshot = try single({ read throws(StoreError) in

@@ -2,7 +2,8 @@
 //
 // A parameterized plan is cached when its text arrives for the second time: the text is resolved
 // once more, with a parameter in place of each number. The result is checked: with the numbers of
-// the current fetch, it must give the plan to which this fetch was resolved.
+// the current fetch, it must give the plan to which this fetch was resolved. Callers whose access rules
+// differ only in their own values share the plan with these rules, too.
 
 import Bytes
 import FetchModel
@@ -15,8 +16,6 @@ public final class PlanCache: Sendable {
   private struct Table {
     /// nil: a text that makes no parameterized plan.
     var plans: [String: ParameterizedPlan?] = [:]
-    /// Those of `plans` with access rules as a part of them.
-    var restricted: [Restricted: ParameterizedPlan] = [:]
     /// Hashes of the texts seen lately, by their last bits.
     var seen = [Int](repeating: 0, count: 1 << 12)
   }
@@ -30,6 +29,8 @@ public final class PlanCache: Sendable {
   private let resolver: FetchResolver
   // Guards the table; resolving happens outside.
   private let table = Mutex(Table())
+  /// Cached plans with access rules as a part of them.
+  private let restrictedPlans = BoundedCache<Restricted, ParameterizedPlan>()
 
   /// Makes an empty cache. `resolver` resolves each text for the second time.
   public init(resolver: FetchResolver) { self.resolver = resolver }
@@ -45,15 +46,8 @@ public final class PlanCache: Sendable {
   public func restricted(_ bound: BoundPlan, by access: CallerAccess) -> BoundPlan? {
     guard let rules = access.parameterized else { return nil }
     let key = Restricted(plan: bound.parameterized, rules: rules.template)
-    if let known = table.withLock({ $0.restricted[key] }) {
-      return bound.restricted(known, by: rules)
-    }
-    let new = bound.parameterized.restricted(by: rules.template)
-    let plan = table.withLock { table in
-      if let known = table.restricted[key] { return known }
-      if table.restricted.count >= Self.maxPlans { table.restricted.removeAll() }
-      table.restricted[key] = new
-      return new
+    let plan = restrictedPlans.value(of: key) {
+      bound.parameterized.restricted(by: rules.template)
     }
     return bound.restricted(plan, by: rules)
   }

@@ -50,7 +50,7 @@ extension ResultTransaction {
     let kind = ItemKind(
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings, rules: rules?.template)
-    let statement = objectStatements.statement(of: kind) {
+    let statement = objectStatements.value(of: kind) {
       // It serves later reads too, when the columns of a rule may have values in several encodings.
       var composer = composer
       composer.homogeneousColumns = []

@@ -1,6 +1,6 @@
 """R10, by one caller with a key of its own: on many connections at once it asks the most expensive
 that it can (nested SUBQUERYs, MATCHES over everything, sorts by functions, a thousand fetches in one
-request). A client with another key does not notice."""
+request). A client with another key does not wait for it."""
 
 import collections
 import http.client
@@ -55,7 +55,7 @@ def attack(address, offset, until, outcomes):
         except Refused as refused:
             outcome = f"{refused.status} {refused.code}"
             if refused.status in (429, 503):
-                time.sleep(0.05)  # a hundredth of what Retry-After asks for
+                time.sleep(0.05)  # far less than Retry-After asks for
         except (OSError, http.client.HTTPException) as error:
             outcome = type(error).__name__
             connection.close()

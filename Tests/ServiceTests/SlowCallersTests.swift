@@ -9,61 +9,60 @@ import Testing
 
 @Suite("A caller whose request took half a millisecond or more of an HTTP worker")
 struct SlowCallersTests {
+  private let callers = SlowCallers()
+  private let start = ContinuousClock.now
+
+  /// Expects that the pause of a caller ends so many milliseconds after the start.
+  private func expectPause(
+    of caller: String, until end: Int, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let last = callers.mayUseWorker(caller, at: start + .milliseconds(end - 1))
+    #expect(!last, sourceLocation: sourceLocation)
+    let next = callers.mayUseWorker(caller, at: start + .milliseconds(end))
+    #expect(next, sourceLocation: sourceLocation)
+  }
+
   @Test("does not use the workers for ten times as long, and others do")
   func pause() {
-    let callers = SlowCallers()
-    let start = ContinuousClock.now
     #expect(callers.mayUseWorker("a", at: start))
     callers.record("a", .milliseconds(3), at: start)
-    #expect(!callers.mayUseWorker("a", at: start + .milliseconds(29)))
     #expect(callers.mayUseWorker("b", at: start + .milliseconds(29)))
-    #expect(callers.mayUseWorker("a", at: start + .milliseconds(30)))
+    expectPause(of: "a", until: 30)
     callers.record("a", .microseconds(500), at: start + .milliseconds(60))
-    #expect(!callers.mayUseWorker("a", at: start + .milliseconds(64)))
-    #expect(callers.mayUseWorker("a", at: start + .milliseconds(65)))
+    expectPause(of: "a", until: 65)
   }
 
   @Test("does not use them for twice as long each time that it goes on, up to a second")
   func repeated() {
-    let callers = SlowCallers()
-    var now = ContinuousClock.now
+    var end = 0
     for length in [30, 60, 120, 240, 480, 960, 960] {
-      callers.record("a", .milliseconds(3), at: now)
-      #expect(!callers.mayUseWorker("a", at: now + .milliseconds(length - 1)))
-      now += .milliseconds(length)
-      #expect(callers.mayUseWorker("a", at: now))
+      callers.record("a", .milliseconds(3), at: start + .milliseconds(end))
+      end += length
+      expectPause(of: "a", until: end)
     }
-    now += .seconds(1)
-    callers.record("a", .milliseconds(3), at: now)
-    #expect(callers.mayUseWorker("a", at: now + .milliseconds(30)))
+    end += 1_000
+    callers.record("a", .milliseconds(3), at: start + .milliseconds(end))
+    expectPause(of: "a", until: end + 30)
   }
 
   @Test("has no longer pause for requests that ran together, nor for a short one after a long one")
-  func parallel() {
-    let callers = SlowCallers()
-    let start = ContinuousClock.now
+  func together() {
     for _ in 0..<8 { callers.record("a", .milliseconds(3), at: start) }
-    #expect(callers.mayUseWorker("a", at: start + .milliseconds(30)))
+    expectPause(of: "a", until: 30)
     callers.record("b", .milliseconds(200), at: start)
     callers.record("b", .microseconds(500), at: start + .seconds(3))
-    #expect(!callers.mayUseWorker("b", at: start + .milliseconds(3_009)))
-    #expect(callers.mayUseWorker("b", at: start + .milliseconds(3_010)))
+    expectPause(of: "b", until: 3_010)
   }
 
   @Test("does not use them for ten times as long as work that takes more than a tenth of a second")
   func long() {
-    let callers = SlowCallers()
-    let start = ContinuousClock.now
     callers.record("a", .milliseconds(200), at: start)
     callers.record("a", .milliseconds(200), at: start + .seconds(2))
-    #expect(!callers.mayUseWorker("a", at: start + .milliseconds(3_999)))
-    #expect(callers.mayUseWorker("a", at: start + .seconds(4)))
+    expectPause(of: "a", until: 4_000)
   }
 
   @Test("uses them after shorter ones, however many there are")
   func short() {
-    let callers = SlowCallers()
-    let start = ContinuousClock.now
     for _ in 0..<1_000 { callers.record("a", .microseconds(499), at: start) }
     #expect(callers.mayUseWorker("a", at: start))
   }
@@ -71,8 +70,6 @@ struct SlowCallersTests {
   @Test("does not use them after work that failed either")
   func failed() {
     struct Failed: Error {}
-    let callers = SlowCallers()
-    let start = ContinuousClock.now
     #expect(throws: Failed.self) {
       try callers.measure("a") { () throws(Failed) in
         let end = QueryAttempt.processorTime + 3_000_000
@@ -86,8 +83,6 @@ struct SlowCallersTests {
 
   @Test("is not forgotten before its pause is over, however many there are")
   func many() {
-    let callers = SlowCallers()
-    let start = ContinuousClock.now
     for number in 0..<3_000 { callers.record("\(number)", .milliseconds(3), at: start) }
     #expect((0..<3_000).allSatisfy { !callers.mayUseWorker("\($0)", at: start) })
   }

@@ -4,7 +4,6 @@
 // `AccessRules`. Subentities have the rules of their root entity.
 
 import Bytes
-import Synchronization
 
 /// The caller, as rules see it in `$user`.
 public struct AccessCaller: Sendable, Hashable {
@@ -50,10 +49,8 @@ public final class AccessRules: Sendable {
   private let variables: [String]
   /// The hash of the declaration.
   private let hash: FNV1a64
-  /// The maximum number of sets of values in `templates`. One more removes all of them.
-  private static let maxTemplates = 1_000
-  // Guards the rules that have parameters in place of some values; rules are resolved outside.
-  private let templates = Mutex<[[PredicateArgument?]: CallerAccess]>([:])
+  /// The rules with parameters in place of some values.
+  private let templates = BoundedCache<[PredicateArgument?], CallerAccess>()
 
   /// Checks rules against a model.
   ///
@@ -345,10 +342,10 @@ extension AccessRules {
         return kinds.first { $0.kind == preferred } ?? kinds.first
       }
       guard bound.contains(where: { $0 != nil }) else { return nil }
-      let template = template(
-        zip(values, bound).enumerated().map { index, value in
-          value.1.map { .parameter(PlanParameter(.caller, index: index, $0.kind)) } ?? value.0
-        })
+      let parameters = zip(values, bound).enumerated().map { index, pair in
+        pair.1.map { .parameter(PlanParameter(.caller, index: index, $0.kind)) } ?? pair.0
+      }
+      let template = templates.value(of: parameters) { access(values: parameters) }
       let shared = ParameterizedAccess(
         template: template, values: bound.map { $0?.value ?? .null })
       let isEqual = rules.allSatisfy { action, rules in
@@ -359,18 +356,6 @@ extension AccessRules {
       if isEqual, template.hidden == hidden { return shared }
     }
     return nil
-  }
-
-  /// Returns the rules for values of which some are parameters.
-  private func template(_ values: [PredicateArgument?]) -> CallerAccess {
-    if let known = templates.withLock({ $0[values] }) { return known }
-    let new = access(values: values)
-    return templates.withLock { templates in
-      if let known = templates[values] { return known }
-      if templates.count >= Self.maxTemplates { templates.removeAll() }
-      templates[values] = new
-      return new
-    }
   }
 
   /// - Parameter arguments: nil for a variable without a value.

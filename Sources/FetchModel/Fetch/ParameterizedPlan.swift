@@ -8,8 +8,6 @@
 // The access rules of a caller may have parameters too, for the values of their variables. Texts are
 // only compared by `==` and `!=`.
 
-import Bytes
-
 /// A place in a plan for a value that each fetch provides.
 public struct PlanParameter: Sendable, Hashable {
   /// Where a parameter's value comes from.

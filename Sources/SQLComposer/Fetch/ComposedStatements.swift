@@ -1,7 +1,6 @@
 // Statements that were composed for earlier requests, by what their SQL depends on.
 
 import FetchModel
-import Synchronization
 
 /// The values that items contain. Items of the same kind are interchangeable.
 package struct ItemKind: Sendable, Hashable {
@@ -21,26 +20,5 @@ package struct ItemKind: Sendable, Hashable {
   }
 }
 
-/// Composed statements of a store, shared by its readers. Each is composed once.
-package final class ComposedStatements<Key: Hashable & Sendable>: Sendable {
-  /// The maximum number of statements. Clients determine them by their fetches. Beyond this number, all are dropped.
-  private static var capacity: Int { 1_000 }
-
-  // Protects the statements. Never held while a statement is composed.
-  private let statements = Mutex<[Key: FetchStatement]>([:])
-
-  package init() {}
-
-  /// Returns the statement of a key.
-  ///
-  /// - Parameter compose: Called for a new key.
-  package func statement(of key: Key, _ compose: () -> FetchStatement) -> FetchStatement {
-    if let known = statements.withLock({ $0[key] }) { return known }
-    let statement = compose()
-    statements.withLock { statements in
-      if statements.count >= Self.capacity { statements.removeAll() }
-      statements[key] = statement
-    }
-    return statement
-  }
-}
+/// Composed statements of a store, shared by its readers, by what their SQL depends on.
+package typealias ComposedStatements<Key: Hashable & Sendable> = BoundedCache<Key, FetchStatement>

@@ -90,7 +90,7 @@ extension SaveRun {
       table(entity).key.bindings(of: id) != nil, let shared = access.parameterized
     else { return try idsFulfilling(rule, among: ids, of: entity) }
     let key = RuleStatement(rules: shared.template, action: action, entity: entity)
-    let statement = executor.ruleStatements.statement(of: key) {
+    let statement = executor.ruleStatements.value(of: key) {
       self.statement(for: shared.template.rule(action, entity), among: ids, of: entity)
     }
     return try connection.ids(
