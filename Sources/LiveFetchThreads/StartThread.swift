@@ -2,12 +2,19 @@
 
 /// Runs `body` on a new thread. Returns false if the system has none left.
 ///
-/// - Parameter name: the thread's name in system tools, at most 15 bytes.
+/// - Parameters:
+///   - name: the thread's name in system tools, at most 15 bytes.
+///   - isInBackground: true if other threads go first where there are not enough processors.
 @discardableResult
 package func startThread(
-  name: String = "livefetch", _ body: @escaping @Sendable () -> Void
+  name: String = "livefetch", isInBackground: Bool = false, _ body: @escaping @Sendable () -> Void
 ) -> Bool {
-  guard let thread = JoinableThread(name, stackSize: 8 << 20, body) else { return false }
+  if isInBackground { ThreadStarter.prepare() }
+  let run = { @Sendable in
+    if isInBackground { leaveProcessorToOthers() }
+    body()
+  }
+  guard let thread = JoinableThread(name, stackSize: 8 << 20, run) else { return false }
   thread.detach()
   return true
 }

@@ -143,10 +143,7 @@ package final class ThreadPool: Sendable {
   /// work tries to start one again. If no thread runs, the waiting work is refused; work that
   /// cannot be refused runs here.
   private func start() {
-    let isStarted = startThread(name: name) { [self] in
-      if isInBackground { leaveProcessorToOthers() }
-      serve()
-    }
+    let isStarted = startThread(name: name, isInBackground: isInBackground) { [self] in serve() }
     if isStarted { return }
     let unstarted: [Work] = state.withLock { state in
       state.threads -= 1

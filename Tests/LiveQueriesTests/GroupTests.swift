@@ -53,6 +53,32 @@ import Testing
     #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "; "))
   }
 
+  @Test("A diff that another client got before a save leads the group to the newest token, too")
+  func sharedDiff() {
+    let engine = LiveEngine(store: store, delivery: RecordingDelivery())
+    let start = store.token
+    let plan = { (entity: Int) in
+      FetchPlan(
+        definition: ResultDefinition(entity: entity, predicate: .everything), shape: .count)
+    }
+    store.save { $0.cities[2] = nil }
+    let single = RecordingWaiter()
+    engine.follow(plan(0), since: .token(start), until: nil, single)
+    #expect(
+      single.next()
+        == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-2-3c6ef362","total":1}"#)
+    store.save { $0.countries[1] = Country(name: "China", code: "cn") }
+    engine.storeDidChange()
+    let group = RecordingWaiter()
+    let fetches = [0, 1].map { GroupFetch(index: $0, plan: plan($0), since: start) }
+    engine.follow(fetches, isFinal: false, group)
+    #expect(
+      group.next() == #"""
+        0: {"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}; \#
+        1: {"entity":"Country","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}
+        """#)
+  }
+
   @Test("A wait that ends after the group was answered gets no second answer")
   func endAfterAnswer() {
     let (group, marker) = (RecordingWaiter(), RecordingWaiter())

@@ -24,6 +24,8 @@ final class SlowStore: LiveStore {
     var quickKeys = Int.max
     /// The number of reads of keys.
     var keyReads = 0
+    /// The time that every read of rows takes.
+    var delay = Duration.zero
     /// The time limits of the transactions, in order.
     var limits: [Duration?] = []
   }
@@ -131,6 +133,8 @@ private final class SlowReadTransaction: ReadTransaction {
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
+    let delay = store.state.withLock(\.delay)
+    if delay > .zero { Thread.sleep(forTimeInterval: delay / .seconds(1)) }
     if case .past(let past) = position {
       try store.ask(past, limit, isCancelled)
       if limit == nil, !isUnlimited {

@@ -52,13 +52,26 @@ struct CatchUpLimitTests {
   /// - Parameter limit: the engine's long time limit in microseconds.
   @Test(arguments: zip([21, 22, 23, 24] as [UInt64], [0, 300, 3_000, 30_000]))
   func areExact(seed: UInt64, limit: Int) throws {
-    let file = try Self.file(limit: limit)
+    try Self.checkPolls(seed, Self.file(limit: limit))
+  }
+
+  /// The same for two callers that move to the thread of slow callers.
+  ///
+  /// - Parameter time: the time of a caller on the thread that serves all, in microseconds.
+  @Test(arguments: zip([31, 32, 33, 34] as [UInt64], [0, 300, 3_000, 30_000]))
+  func areExactForSlowCallers(seed: UInt64, time: Int) throws {
+    try Self.checkPolls(seed, Self.file(callerTime: time), callers: 2)
+  }
+
+  private static func checkPolls(_ seed: UInt64, _ file: ServedFile, callers: Int = 1) throws {
+    func begin(_ index: Int, _ held: ResultSnapshot, wait: Double) -> Pending {
+      file.begin(
+        "GET", request(index, held, wait: wait), address: "192.0.2.\(1 + index % callers)")
+    }
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<4 {
-      var waiting = held.enumerated().map { index, snapshot in
-        file.begin("GET", Self.request(index, snapshot, wait: 0.3))
-      }
+      var waiting = held.enumerated().map { begin($0, $1, wait: 0.3) }
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         try file.runExternally(Self.change(&random))
         Thread.sleep(forTimeInterval: Double.random(in: 0...0.1, using: &random))
@@ -70,7 +83,7 @@ struct CatchUpLimitTests {
           let answer = try #require(waiting[index].wait(), place)
           try Self.take(answer, index, &held[index], file, place)
           fresh = try Self.snapshot(file, Self.fetches[index])
-          waiting[index] = file.begin("GET", Self.request(index, held[index], wait: 0))
+          waiting[index] = begin(index, held[index], wait: 0)
         } while held[index].token != fresh.token
         #expect(held[index].sections == fresh.sections, place)
         #expect(held[index].summary == fresh.summary, place)
@@ -81,7 +94,21 @@ struct CatchUpLimitTests {
   /// The same for fetches that are followed together.
   @Test(arguments: zip([25, 26, 27, 28] as [UInt64], [0, 300, 3_000, 30_000]))
   func areExactForGroups(seed: UInt64, limit: Int) throws {
-    let file = try Self.file(limit: limit)
+    try Self.checkGroup(seed, Self.file(limit: limit))
+  }
+
+  /// The same for a caller that moves to the thread of slow callers.
+  @Test(arguments: zip([35, 36, 37, 38] as [UInt64], [0, 300, 3_000, 30_000]))
+  func areExactForGroupsOfSlowCallers(seed: UInt64, time: Int) throws {
+    let file = try Self.file(callerTime: time)
+    let held = try Self.snapshot(file, Self.fetches[0])
+    // Without another caller, no caller moves.
+    let other = file.begin("GET", Self.request(0, held, wait: 60), address: "192.0.2.1")
+    try Self.checkGroup(seed, file)
+    #expect(other.isThere)
+  }
+
+  private static func checkGroup(_ seed: UInt64, _ file: ServedFile) throws {
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<4 {
@@ -151,6 +178,12 @@ struct CatchUpLimitTests {
     var configuration = ServiceConfiguration()
     configuration.engine.timeLimit = .microseconds(limit / 4)
     configuration.engine.longTimeLimit = .microseconds(limit)
+    return try ServedFile(fixture, configuration: configuration)
+  }
+
+  private static func file(callerTime: Int) throws -> ServedFile {
+    var configuration = ServiceConfiguration()
+    configuration.engine.callerTime = .microseconds(callerTime)
     return try ServedFile(fixture, configuration: configuration)
   }
 

@@ -153,9 +153,9 @@ final class ServedFile {
   /// Sends a request; its response is read later.
   func begin(
     _ method: String = "GET", _ target: String, body: String? = nil,
-    headers: [(name: String, value: String)] = []
+    headers: [(name: String, value: String)] = [], address: String = ""
   ) -> Pending {
-    Pending.begin(service, method, target, body: body, headers: headers)
+    Pending.begin(service, method, target, body: body, headers: headers, address: address)
   }
 }
 
@@ -187,11 +187,12 @@ final class Pending: Sendable {
   /// Sends a request to `handler`.
   static func begin(
     _ handler: some HTTPHandler, _ method: String, _ target: String, body: String? = nil,
-    headers: [(name: String, value: String)] = []
+    headers: [(name: String, value: String)] = [], address: String = ""
   ) -> Pending {
     let json = body == nil ? [] : [(name: "Content-Type", value: "application/json")]
     let request = HTTPRequest(
-      method: method, target: target, headers: headers + json, body: Array((body ?? "").utf8))
+      method: method, target: target, headers: headers + json, body: Array((body ?? "").utf8),
+      remoteAddress: address)
     return begin(handler, request)
   }
 

@@ -14,6 +14,8 @@ struct CommandBatch: Sendable {
     case endWait(any GroupWaiter)
     case endCatchUps(any GroupWaiter)
     case cancel(any LiveWaiter)
+    /// A group of another engine.
+    case adoptGroup(Group)
   }
 
   /// In order of arrival.
@@ -68,8 +70,10 @@ final class CommandQueue: Sendable {
   }
 
   /// Returns requests to the next batch, before newer commands.
-  func putBack(_ requests: [FollowRequest]) {
-    update { $0.commands.insert(contentsOf: requests.map(CommandBatch.Command.follow), at: 0) }
+  func putBack(_ requests: [FollowRequest], _ groups: [Group] = []) {
+    let commands =
+      requests.map(CommandBatch.Command.follow) + groups.map(CommandBatch.Command.adoptGroup)
+    update { $0.commands.insert(contentsOf: commands, at: 0) }
   }
 
   /// Waits for commands until `deadline`, and takes all of them.

@@ -22,6 +22,7 @@ final class EngineThread {
 
   private var queries: LiveQueries
   private var groups = LiveGroups()
+  private var slowCallers: SlowCallerEngine
   /// True if the store may have changed since it was last read.
   private var isStale = true
   private var retry: ContinuousClock.Instant?
@@ -32,7 +33,8 @@ final class EngineThread {
 
   init(
     _ store: any LiveStore, _ configuration: LiveConfiguration, _ delivery: any LiveDelivery,
-    _ commandQueue: CommandQueue, report: @escaping (LiveCounters) -> Void
+    _ commandQueue: CommandQueue, forSlowCallers makeEngine: (() -> LiveEngine?)?,
+    report: @escaping (LiveCounters) -> Void
   ) {
     self.store = store
     self.configuration = configuration
@@ -41,7 +43,9 @@ final class EngineThread {
     self.report = report
     background = BackgroundCatchUps(store, commandQueue)
     queries = LiveQueries(
-      model: store.model, columns: store.columns, configuration: configuration)
+      model: store.model, columns: store.columns, configuration: configuration,
+      limitsCallers: makeEngine != nil)
+    slowCallers = SlowCallerEngine(makeEngine ?? { nil })
     nextSweep = .now + configuration.idleTime
   }
 
@@ -58,15 +62,18 @@ final class EngineThread {
       if batch.isStopped {
         send(.nothing)
         for drain in batch.drains { drain.signal() }
+        slowCallers.stop()
         return background.close()
       }
       // Prevent pruning of history that is about to be read.
       if demand == .nothing, !batch.commands.isEmpty { send(.new) }
       handle(batch)
       answer()
+      moveSlowCallers()
       queries.counters.nanoseconds += DispatchTime.now().uptimeNanoseconds - start
       queries.counters.current = queries.hasActiveQueries ? queries.current : nil
       report(queries.counters)
+      if !batch.drains.isEmpty { slowCallers.drain() }
       for drain in batch.drains { drain.signal() }
     }
   }
@@ -93,7 +100,7 @@ final class EngineThread {
     let now = ContinuousClock.now
     if batch.storeDidChange { isStale = true }
     queries.isEnding = commandQueue.isEnding
-    let unserved = serveFromMemory(batch.commands, now)
+    let unserved = serveFromMemory(slowCallers.passOn(batch, now: now), now)
     let finished = batch.finished.filter(queries.isAwaited)
     if isStale && queries.hasActiveQueries || !unserved.isEmpty || !finished.isEmpty {
       serveFromStore(unserved, finished, now: now)
@@ -108,6 +115,8 @@ final class EngineThread {
     }
     if now >= nextSweep {
       queries.dropIdle(unusedSince: now - configuration.idleTime)
+      queries.callerTimes.sweep(now)
+      slowCallers.sweep(now)
       nextSweep = now + configuration.idleTime / 2
     }
   }
@@ -124,16 +133,19 @@ final class EngineThread {
         unserved.removeAll { $0.waiter === waiter }
         cancel(groups.remove(waiter), &unserved)
       case .follow(let request):
+        queries.callerTimes.note(request.caller, now: now)
         if isStale || !queries.followFromMemory(request, now: now) {
           unserved.append(request)
         }
       case .endWait(let waiter): groups.endWait(of: waiter)
       case .endCatchUps(let waiter): cancel(groups.endCatchUps(of: waiter), &unserved)
       case .followGroup(let group):
+        queries.callerTimes.note(group.caller, now: now)
         for request in groups.follow(group)
         where isStale || !queries.followFromMemory(request, now: now) {
           unserved.append(request)
         }
+      case .adoptGroup(let group): unserved += groups.adopt(group)
       }
     }
     return unserved
@@ -144,6 +156,18 @@ final class EngineThread {
     let gone = Set(members.map { ObjectIdentifier($0) })
     queries.cancel(gone)
     unserved.removeAll { gone.contains(ObjectIdentifier($0.waiter)) }
+  }
+
+  /// Passes the callers whose time is used up to the second engine.
+  private func moveSlowCallers() {
+    let (callers, requests) = queries.takeSlowCallers()
+    guard !callers.isEmpty else { return }
+    let moved = groups.take(of: callers)
+    if !slowCallers.add(callers, requests, moved, now: .now) {
+      queries.callerTimes.disable()
+      commandQueue.putBack(requests, moved)
+    }
+    send(neededHistory)
   }
 
   private func serveFromStore(

@@ -77,6 +77,10 @@ public struct LiveConfiguration: Sendable {
   public var maxDelay = Duration.seconds(10)
   /// The time limit for catching up fetches that have waiters.
   public var longTimeLimit = Duration.seconds(1)
+  /// The time that the fetches of one caller may take at once on the thread that serves all callers, and
+  /// twentieths of the time since then. Beyond it, and while there are other callers, a thread for slow
+  /// callers serves them for a minute.
+  public var callerTime = Duration.milliseconds(20)
 
   /// Makes a live configuration.
   public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 64) {
@@ -113,4 +117,21 @@ public struct LiveCounters: Sendable, Hashable {
 
   /// Makes counters of zero.
   public init() {}
+
+  /// The counters of two threads together. Both follow the store up to the earlier token.
+  static func + (one: Self, other: Self) -> Self {
+    var sum = one
+    sum.queries += other.queries
+    sum.bytes += other.bytes
+    sum.waiters += other.waiters
+    sum.positions = max(one.positions, other.positions)
+    sum.considered += other.considered
+    sum.changed += other.changed
+    sum.filteredOut += other.filteredOut
+    sum.diffs += other.diffs
+    sum.delivered += other.delivered
+    sum.nanoseconds += other.nanoseconds
+    sum.current = [one.current, other.current].compactMap { $0 }.min { $0.position < $1.position }
+    return sum
+  }
 }

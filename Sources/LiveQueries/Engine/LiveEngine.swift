@@ -13,15 +13,40 @@ public final class LiveEngine: Sendable {
   private let commandQueue = CommandQueue()
   private let metrics = Mutex(LiveCounters())
   private let hasThread = Atomic(false)
+  /// The engine of slow callers; nil until there is one.
+  private let second = Mutex<LiveEngine?>(nil)
 
   /// Starts the engine's thread. It ends with ``stop()`` or when the engine is released.
   public init(
     store: any LiveStore, configuration: LiveConfiguration = .init(), delivery: any LiveDelivery
   ) {
+    start("livefetch-live", store, configuration, delivery) { [weak self] in
+      let engine = LiveEngine(forSlowCallersOf: store, configuration, delivery)
+      guard let self, engine.isStarted else { return nil }
+      second.withLock { $0 = engine }
+      return engine
+    }
+  }
+
+  /// An engine that keeps all of its callers. Its thread leaves the processor to others.
+  private init(
+    forSlowCallersOf store: any LiveStore, _ configuration: LiveConfiguration,
+    _ delivery: any LiveDelivery
+  ) {
+    var configuration = configuration
+    configuration.maxBytes /= 4
+    start("livefetch-slow", isInBackground: true, store, configuration, delivery, nil)
+  }
+
+  private func start(
+    _ name: String, isInBackground: Bool = false, _ store: any LiveStore,
+    _ configuration: LiveConfiguration, _ delivery: any LiveDelivery,
+    _ makeEngine: (@Sendable () -> LiveEngine?)?
+  ) {
     let commandQueue = commandQueue
-    let isStarted = startThread(name: "livefetch-live") { [weak self] in
-      EngineThread(store, configuration, delivery, commandQueue) { counters in
-        self?.metrics.withLock { $0 = counters }
+    let isStarted = startThread(name: name, isInBackground: isInBackground) { [weak self] in
+      EngineThread(store, configuration, delivery, commandQueue, forSlowCallers: makeEngine) {
+        counters in self?.metrics.withLock { $0 = counters }
       }.run()
     }
     hasThread.store(isStarted, ordering: .relaxed)
@@ -101,6 +126,14 @@ public final class LiveEngine: Sendable {
   /// Ends the engine's thread; waiters are not answered any more.
   public func stop() { commandQueue.end { $0.isStopped = true } }
 
+  /// Adds commands of another engine's callers.
+  func execute(_ commands: [CommandBatch.Command]) {
+    commandQueue.update { $0.commands += commands }
+  }
+
   /// The engine's counters.
-  public var counters: LiveCounters { metrics.withLock { $0 } }
+  public var counters: LiveCounters {
+    let counters = metrics.withLock { $0 }
+    return second.withLock { $0?.counters }.map { counters + $0 } ?? counters
+  }
 }

@@ -141,6 +141,16 @@ final class Group: Sendable {
     unregistered.append(fetch.index)
   }
 
+  /// Prepares the group for another engine: all members are unregistered, from its client's tokens.
+  fileprivate func unregisterAll() {
+    dropDiffs()
+    for member in members.values {
+      move(member, to: .unregistered)
+      member.isPrepared = false
+    }
+    unregistered = Array(members.keys)
+  }
+
   /// The requests of the unregistered members.
   func takeRequests() -> [FollowRequest] {
     defer { (unregistered, hasDropped) = ([], false) }
@@ -243,6 +253,27 @@ struct LiveGroups {
     for fetch in command.fetches { group.add(fetch) }
     group.isArmed = true
     group.mustAnswer = group.mustAnswer || command.isFinal
+    return group.takeRequests()
+  }
+
+  /// Removes the groups of callers, for another engine.
+  mutating func take(of callers: Set<String>) -> [Group] {
+    let taken = groups.filter { callers.contains($0.value.caller) }
+    for (identity, group) in taken {
+      groups[identity] = nil
+      pending[identity] = nil
+      group.unregisterAll()
+    }
+    postponed.removeAll { callers.contains($0.group.caller) }
+    return Array(taken.values)
+  }
+
+  /// Adds a group of another engine. Returns its members' requests if its client waits.
+  mutating func adopt(_ group: Group) -> [FollowRequest] {
+    let identity = ObjectIdentifier(group.waiter)
+    groups[identity] = group
+    guard group.isArmed else { return [] }
+    pending[identity] = group
     return group.takeRequests()
   }
 

@@ -86,7 +86,11 @@ extension LiveQuery {
     for view: LiveView, from position: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     if isUnchanged(after: position) { return nil }
-    if let body = view.bodies[position] { return body }
+    if var body = view.bodies[position] {
+      // It may have been made at an earlier position; nothing relevant has changed since.
+      body?.to = context.token
+      return body
+    }
     let changes = try changes(after: position, context)
     let body = try body(for: view, changes, from: position, isStep: false, context)
     if view.bodies.count >= 8 { view.bodies = [:] }

@@ -62,24 +62,25 @@ extension LiveQueries {
   ///
   /// - Parameter base: the snapshot that the query is up to date with.
   mutating func postpone(_ query: LiveQuery, at base: Token?) {
+    for request in removeWaiters(of: query) {
+      continueInBackground(request, from: request.since.start, start: base)
+    }
+  }
+
+  /// Removes an active query and its waiters. Returns their requests, each from its client's token.
+  mutating func removeWaiters(of query: LiveQuery) -> [FollowRequest] {
+    var requests: [FollowRequest] = []
     for view in query.views.values {
-      for (from, waiters) in view.waiters {
-        for (ticket, waiter) in waiters {
-          let registration = registrations[ticket]
-          remove(ticket: ticket)
-          guard let registration, let plan = view.plan else { continue }
-          continueInBackground(
-            FollowRequest(
-              plan: plan, only: query.key.only, since: .token(from),
-              deadline: registration.deadline,
-              waiter: waiter, caller: registration.caller), from: from, start: base)
-        }
+      for ticket in view.waiters.values.flatMap(\.keys) {
+        requests += registrations[ticket]?.request(ticket).map { [$0] } ?? []
+        remove(ticket: ticket)
       }
       view.waiters = [:]
     }
     query.isActive = false
     index.remove(query)
     drop(query)
+    return requests
   }
 
   /// Removes clients that wait for background catch-ups. O(clients that wait for any).
@@ -113,6 +114,10 @@ extension LiveQueries {
     case .failed(let error): failCatchUp(key, error)
     case .ready(let prepared):
       let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
+      let (callers, begin) = (Set(pendingCatchUps[key]?.callers ?? []), ContinuousClock.now)
+      let timeLeft = timeLeft(for: callers)
+      guard timeLeft != .zero else { return suspendCatchUp(key) }
+      defer { callerTimes.charge(begin.duration(to: .now), to: callers) }
       do throws(StoreError) {
         guard try context.canContinue(from: prepared.token) else {
           return expireCatchUp(key)
@@ -120,8 +125,10 @@ extension LiveQueries {
         guard prepared.token == context.token || ContinuousClock.now < latest else {
           throw .queryTimeout
         }
-        try serve(prepared, key, context, now: now)
+        let limit = min(timeLeft ?? configuration.longTimeLimit, configuration.longTimeLimit)
+        try serve(prepared, key, context, limit: limit, now: now)
       } catch .queryTimeout, .busy {
+        if timeLeft != nil { return suspendCatchUp(key) }
         respondWithStale(key, to: prepared, known, now: now)
       } catch {
         failCatchUp(key, context.transaction.mapError(error))
@@ -182,12 +189,11 @@ extension LiveQueries {
 
   /// Answers the waiting clients, or registers them. If it throws, no client was answered.
   private mutating func serve(
-    _ prepared: PreparedQuery, _ key: CatchUpKey, _ context: CatchUpContext,
+    _ prepared: PreparedQuery, _ key: CatchUpKey, _ context: CatchUpContext, limit: Duration,
     now: ContinuousClock.Instant
   ) throws(StoreError) {
     let query = prepared.query
-    let limit: CatchUpLimit =
-      prepared.token == context.token ? .eachStep : .total(configuration.longTimeLimit)
+    let limit: CatchUpLimit = prepared.token == context.token ? .eachStep : .total(limit)
     let found = try query.catchUp(
       key.view, from: key.from, context, limit: limit, needsHistory: false, now: now)
     guard let found else { return expireCatchUp(key) }

@@ -31,20 +31,23 @@ extension LiveQueries {
   /// each request fails or succeeds by itself.
   func prepare(_ requests: [FollowRequest], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
-    for request in requests where request.key.only == nil {
+    let requests = requests.filter { $0.key.only == nil && hasTime(for: [$0.caller]) }
+    for request in requests {
       for start in unread(request) { keys[start, default: []].insert(request.key) }
     }
-    search(for: keys, context)
+    search(for: keys, of: Set(requests.map(\.caller)), context)
   }
 
   /// The same for finished jobs, from their snapshots.
   func prepare(_ finished: [FinishedCatchUp], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
+    var callers: Set<String> = []
     for catchUp in finished where catchUp.job.key.query.only == nil {
-      guard case .ready(let prepared) = catchUp.outcome,
+      guard hasTime(for: [catchUp.job.caller]), case .ready(let prepared) = catchUp.outcome,
         prepared.token.epoch == context.token.epoch, prepared.token != context.token
       else { continue }
       keys[prepared.token, default: []].insert(catchUp.job.key.query)
+      callers.insert(catchUp.job.caller)
     }
     // Every job needs the changes, so reading them has a time limit of its own.
     for start in keys.keys {
@@ -52,17 +55,21 @@ extension LiveQueries {
         try context.changes(after: start.position, in: model)
       }
     }
-    search(for: keys, context)
+    search(for: keys, of: callers, context)
   }
 
-  private func search(for keys: [Token: Set<QueryKey>], _ context: CatchUpContext) {
-    let latest = ContinuousClock.now + configuration.longTimeLimit
-    try? context.transaction.withTimeLimit(configuration.longTimeLimit) { () throws(StoreError) in
-      for (start, keys) in keys where ContinuousClock.now < latest {
+  private func search(
+    for keys: [Token: Set<QueryKey>], of callers: Set<String>, _ context: CatchUpContext
+  ) {
+    let begin = ContinuousClock.now
+    let limit = limit(configuration.longTimeLimit, for: callers)
+    try? context.transaction.withTimeLimit(limit) { () throws(StoreError) in
+      for (start, keys) in keys where ContinuousClock.now < begin + limit {
         try context.search(
-          for: keys, after: start, in: model, columns, testing: configuration.timeLimit)
+          for: keys, after: start, in: model, columns, testing: min(configuration.timeLimit, limit))
       }
     }
+    callerTimes.charge(begin.duration(to: .now), to: callers)
   }
 
   /// The tokens after which the store must be read for a fetch: its inactive query's and the client's.
@@ -86,10 +93,12 @@ extension LiveQueries {
   ) {
     var start: Token?
     let begin = ContinuousClock.now
+    let timeLeft = timeLeft(for: [request.caller])
+    guard timeLeft != .zero else { return suspend(request) }
     defer {
-      if request.needsConsistentSnapshot {
-        context.recordGroupTime(begin.duration(to: .now), of: request.caller)
-      }
+      let time = begin.duration(to: .now)
+      callerTimes.charge(time, to: [request.caller])
+      if request.needsConsistentSnapshot { context.recordGroupTime(time, of: request.caller) }
     }
     do throws(StoreError) {
       start = try startingToken(request, context)
@@ -101,6 +110,7 @@ extension LiveQueries {
     } catch {
       if error == .queryTimeout || error == .busy, let start {
         if error == .queryTimeout { context.recordTimeout(of: request.caller) }
+        if timeLeft != nil { return suspend(request) }
         return continueInBackground(request, from: start)
       }
       send(.failed(context.transaction.mapError(error)), to: request.waiter)
@@ -131,7 +141,7 @@ extension LiveQueries {
     do throws(StoreError) {
       found = try query.catchUp(
         request.viewKey, from: from, context,
-        limit: .total(context.limit(configuration.timeLimit, for: request.caller)), now: now)
+        limit: .total(timeLimit(for: request.caller, context)), now: now)
     } catch {
       // A query that did not reach the snapshot is dropped.
       if query.position != context.token.position, !query.isActive { drop(query) }
@@ -151,6 +161,11 @@ extension LiveQueries {
       register(request, from: from, query, found.view)
     }
     return true
+  }
+
+  private func timeLimit(for caller: String, _ context: CatchUpContext) -> Duration {
+    let limit = context.limit(configuration.timeLimit, for: caller)
+    return self.limit(limit, for: [caller])
   }
 
   /// The query of a fetch, which may be behind the context's snapshot; a fresh one if the history
@@ -186,6 +201,7 @@ extension LiveQueries {
     tickets[identity] = ticket
     request.waiter.groupMember?.register()
     query.waiterCount += 1
+    query.callers.insert(request.caller)
     if !query.isActive {
       query.isActive = true
       index.insert(query)

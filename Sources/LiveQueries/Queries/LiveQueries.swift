@@ -64,6 +64,14 @@ struct LiveQueries {
     let waiter: ObjectIdentifier
     let caller: String
     let deadline: ContinuousClock.Instant?
+
+    /// The request of the waiter with this ticket; nil if it was answered.
+    func request(_ ticket: UInt64) -> FollowRequest? {
+      guard let waiter = view.waiters[from]?[ticket], let plan = view.plan else { return nil }
+      return FollowRequest(
+        plan: plan, only: query.key.only, since: .token(from), deadline: deadline, waiter: waiter,
+        caller: caller)
+    }
   }
 
   let model: Model
@@ -92,16 +100,25 @@ struct LiveQueries {
   var newJobs: [CatchUpJob] = []
   /// Requests to be served again, after newer commands.
   var returned: [FollowRequest] = []
+  /// The time that the callers' fetches take on this thread.
+  let callerTimes: CallerTimes
+  /// The callers whose time is used up; see ``LiveQueries/takeSlowCallers()``.
+  var slowCallers: Set<String> = []
+  /// Their requests that were removed from the queries.
+  var suspended: [FollowRequest] = []
   /// True once nothing new may be started.
   var isEnding = false
   var counters = LiveCounters()
 
+  /// - Parameter limitsCallers: true if callers whose time is used up can be moved to another thread.
   init(
-    model: Model, columns: (any ColumnTraits)? = nil, configuration: LiveConfiguration
+    model: Model, columns: (any ColumnTraits)? = nil, configuration: LiveConfiguration,
+    limitsCallers: Bool = false
   ) {
     self.model = model
     self.columns = columns
     self.configuration = configuration
+    callerTimes = CallerTimes(limit: limitsCallers ? configuration.callerTime : nil)
   }
 
   /// Waiters whose answer is in ``undelivered``; removed after its delivery.
@@ -155,7 +172,7 @@ struct LiveQueries {
     let changed = try transaction.withTimeLimit(nil) { () throws(StoreError) in
       try context.changes(after: base, in: model)
     }
-    var search = CandidateSearch(index, changed, after: base, transaction)
+    var search = CandidateSearch(index, changed, after: base, transaction, callerTimes)
     try transaction.withTimeLimit(configuration.longTimeLimit * 2) { () throws(StoreError) in
       search.run(testingUntil: .now + configuration.longTimeLimit * 2)
     }
@@ -216,11 +233,16 @@ struct LiveQueries {
     until latest: ContinuousClock.Instant
   ) {
     let query = candidate.query
+    let (callers, begin) = (query.callers, ContinuousClock.now)
+    let timeLeft = timeLeft(for: callers)
+    guard timeLeft != .zero else { return suspend(query) }
+    defer { callerTimes.charge(begin.duration(to: .now), to: callers) }
     counters.considered += 1
     query.position = base
     do throws(StoreError) {
-      guard ContinuousClock.now < latest else { return postpone(query, at: current) }
-      let changes = try context.transaction.withTimeLimit(configuration.longTimeLimit) {
+      guard begin < latest else { return postpone(query, at: current) }
+      let limit = min(timeLeft ?? configuration.longTimeLimit, configuration.longTimeLimit)
+      let changes = try context.transaction.withTimeLimit(limit) {
         () throws(StoreError) in
         try query.advance(context, affected: candidate.objects)
       }
@@ -228,7 +250,7 @@ struct LiveQueries {
       var hasDiff = false
       for view in query.views.values where !view.waiters.isEmpty {
         do throws(StoreError) {
-          let body = try context.transaction.withTimeLimit(configuration.longTimeLimit) {
+          let body = try context.transaction.withTimeLimit(limit) {
             () throws(StoreError) in
             try query.body(for: view, changes, from: base, isStep: true, context)
           }
@@ -244,7 +266,7 @@ struct LiveQueries {
       query.log.trim(to: configuration.maxLoggedChanges)
       measure(query)
     } catch .queryTimeout, .busy {
-      postpone(query, at: current)
+      if timeLeft == nil { postpone(query, at: current) } else { suspend(query) }
     } catch {
       end(query, context.transaction.mapError(error))
     }

@@ -71,7 +71,11 @@ final class LiveQuery {
   var passed: PassedPositions?
   /// True while clients wait, so that the query advances with every snapshot.
   var isActive = false
-  var waiterCount = 0
+  var waiterCount = 0 {
+    didSet { if waiterCount == 0 { callers = [] } }
+  }
+  /// The callers of its waiters; some of them may have left.
+  var callers: Set<String> = []
   var views: [ViewKey: LiveView] = [:]
   var ranges: [OrderKey?: KeyRange] = [:]
   /// The number of matching objects, if a view shows it.

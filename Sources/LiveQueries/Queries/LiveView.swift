@@ -90,7 +90,7 @@ struct AnswerBody {
   let head: [UInt8]
   /// After the token that the diff leads to.
   let tail: [UInt8]
-  let to: Token
+  var to: Token
 
   /// The size in bytes, without the tokens.
   var size: Int { head.count + tail.count }

@@ -43,6 +43,10 @@ struct CandidateSearch {
   /// then contains more queries than necessary.
   private(set) var hasFailed = false
   private var tests = 0
+  private let callerTimes: CallerTimes?
+  /// True if a test took long, while the time of callers is limited.
+  private var hasSlowTests = false
+  private static let slowTest = Duration.microseconds(20)
   /// When conditions are not tested any more; nil for no limit.
   private var latestTest: ContinuousClock.Instant?
   private var recordedPairs = 0
@@ -50,13 +54,17 @@ struct CandidateSearch {
   /// The number of queries that were looked up and whose condition holds for no changed object.
   var filteredOut: Int { rejected.all.count { !found.contains($0) } }
 
-  /// - Parameter minNarrowed: the size of the change set from which affecting objects are recorded.
-  ///   Tests record them for smaller ones.
+  /// - Parameters:
+  ///   - callerTimes: receives the time of slow tests; without time left, a caller's fetches become
+  ///     candidates untested.
+  ///   - minNarrowed: the size of the change set from which affecting objects are recorded. Tests record
+  ///     them for smaller ones.
   init(
     _ index: QueryIndex, _ changed: ChangedObjects, after base: HistoryPosition,
-    _ transaction: any ReadTransaction,
+    _ transaction: any ReadTransaction, _ callerTimes: CallerTimes? = nil,
     narrowingFrom minNarrowed: Int = 8
   ) {
+    self.callerTimes = callerTimes.flatMap { $0.isLimiting ? $0 : nil }
     self.index = index
     self.changed = changed
     self.base = base
@@ -188,15 +196,25 @@ struct CandidateSearch {
   /// Adds a query if its condition may hold for the object before or after the change.
   private mutating func test(_ query: LiveQuery, _ values: ChangedValues.Pair, of id: ObjectID?) {
     if found.contains(query) { recordedPairs += 1 } else { tests += 1 }
-    if let latestTest, ContinuousClock.now >= latestTest {
-      (tests, hasFailed) = (Self.maxTests + 1, true)
-    }
-    guard tests <= Self.maxTests, recordedPairs <= Self.maxRecordedPairs else { return add(query) }
+    let begin = ContinuousClock.now
+    if let latestTest, begin >= latestTest { (tests, hasFailed) = (Self.maxTests + 1, true) }
+    guard tests <= Self.maxTests, recordedPairs <= Self.maxRecordedPairs,
+      !hasSlowTests || callerTimes?.hasTime(for: query.callers) != false
+    else { return add(query) }
     let mayMatch =
       values.old.map { query.routing.mayMatch($0) } ?? false
       || values.new.map { query.routing.mayMatch($0) } ?? false
+    charge(query, since: begin)
     guard mayMatch else { return rejected.insert(query) }
     if let id { add(query, for: id) } else { add(query) }
+  }
+
+  private mutating func charge(_ query: LiveQuery, since begin: ContinuousClock.Instant) {
+    guard let callerTimes else { return }
+    let time = begin.duration(to: .now)
+    guard time > Self.slowTest else { return }
+    hasSlowTests = true
+    callerTimes.charge(time, to: query.callers)
   }
 
   // MARK: Related objects

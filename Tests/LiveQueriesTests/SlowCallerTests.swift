@@ -1,0 +1,155 @@
+// Callers whose fetches take long: other callers do not wait for them, and they get every diff.
+
+import FetchModel
+import TestSupport
+import Testing
+
+@testable import LiveQueries
+
+@Suite("Callers whose fetches take long", .mayBlock)
+struct SlowCallerTests {
+  private let store = SlowStore()
+  private let engine: LiveEngine
+
+  init() {
+    store.inner.save { objects in
+      objects.cities = [
+        1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
+        2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
+      ]
+    }
+    engine = LiveEngine(store: store, delivery: RecordingDelivery())
+  }
+
+  private func plan(limit: Int? = nil, _ shape: ResultShape = .objects) -> FetchPlan {
+    let path = { PropertyPath(root: 0, target: .attribute($0)) }
+    return FetchPlan(
+      definition: ResultDefinition(
+        entity: 0, predicate: .everything,
+        order: [OrderTerm(path: path(limit ?? 1 > 1 ? 1 : 0), direction: .descending)]),
+      window: Window(limit: limit), shape: shape,
+      selection: [
+        SelectedValue(key: "value\(limit ?? 0)", source: .path(path(1)))
+      ])
+  }
+
+  private func follow(
+    _ plan: FetchPlan, for caller: String, _ waiter: RecordingWaiter = RecordingWaiter()
+  ) -> RecordingWaiter {
+    engine.follow(plan, since: .token(store.inner.token), until: nil, for: caller, waiter)
+    return waiter
+  }
+
+  private func isWaiting(_ count: Int) -> Bool {
+    eventually(within: .seconds(300)) { engine.counters.waiters == count }
+  }
+
+  private func save(_ population: Int) {
+    store.inner.save { $0.cities[1]?.population = population }
+    engine.storeDidChange()
+  }
+
+  private func diff(_ key: String, from: Int, to: Int, _ population: Int) -> String {
+    #"{"entity":"City","from":"\#(MemoryStore.token(from))","to":"\#(MemoryStore.token(to))","#
+      + #""count":2,"sections":{"deleted":[],"inserted":[]},"#
+      + #""items":{"deleted":[],"inserted":[],"moved":[],"#
+      + #""updated":[{"from":[0,0],"to":[0,0],"id":1,"changed":{"\#(key)":\#(population)}}]}}"#
+  }
+
+  @Test("The diff of one caller does not wait for a hundred slow fetches of another")
+  func light() throws {
+    let slow = (10..<110).map { follow(plan(limit: $0), for: "slow") }
+    let light = follow(plan(), for: "light")
+    try #require(isWaiting(101))
+    store.state.withLock { $0.delay = .milliseconds(10) }
+    save(30)
+    #expect(light.next() == diff("value0", from: 1, to: 2, 30))
+    #expect(slow.count(where: \.hasAnswers) < 50)
+    store.state.withLock { $0.delay = .zero }
+    for (limit, waiter) in zip(10..., slow) {
+      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
+    }
+    #expect(isWaiting(0))
+  }
+
+  @Test("A caller that is alone stays on the thread that serves all")
+  func alone() throws {
+    let waiters = (10..<20).map { follow(plan(limit: $0), for: "one") }
+    try #require(isWaiting(10))
+    store.state.withLock { $0.delay = .milliseconds(10) }
+    save(30)
+    for (limit, waiter) in zip(10..., waiters) {
+      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
+    }
+    // Each fetch was a candidate of one save once.
+    #expect(engine.counters.considered == 10)
+  }
+
+  /// Makes the group's caller slow by a save for 20 fetches, and returns the group after its answer.
+  private func slowGroup() throws -> RecordingWaiter {
+    let group = RecordingWaiter()
+    let fetches = (10..<30).map {
+      GroupFetch(index: $0, plan: plan(limit: $0), since: store.inner.token)
+    }
+    engine.follow(fetches, isFinal: false, for: "slow", group)
+    let light = follow(plan(), for: "light")
+    try #require(isWaiting(21))
+    store.state.withLock { $0.delay = .milliseconds(10) }
+    save(30)
+    #expect(light.next() == diff("value0", from: 1, to: 2, 30))
+    #expect(group.next() == results(from: 1, to: 2, 30))
+    store.state.withLock { $0.delay = .zero }
+    return group
+  }
+
+  private func results(from: Int, to: Int, _ population: Int) -> String {
+    (10..<30).map { "\($0): \(diff("value\($0)", from: from, to: to, population))" }
+      .joined(separator: "; ")
+  }
+
+  @Test("A group of a slow caller gets the diffs of all its fetches at one token, save after save")
+  func group() throws {
+    let group = try slowGroup()
+    for (number, population) in zip(2..., [31, 32, 33]) {
+      engine.follow([], isFinal: false, for: "slow", group)
+      try #require(isWaiting(20))
+      save(population)
+      #expect(group.next() == results(from: number, to: number + 1, population))
+    }
+    // A diff that was made while its client did not wait.
+    save(34)
+    engine.follow([], isFinal: false, for: "slow", group)
+    #expect(group.next() == results(from: 5, to: 6, 34))
+    engine.cancel(group)
+    #expect(isWaiting(0))
+  }
+
+  @Test("A group of a slow caller is answered when its wait ends, and when the engine ends")
+  func ends() throws {
+    let group = try slowGroup()
+    engine.follow([], isFinal: false, for: "slow", group)
+    try #require(isWaiting(20))
+    engine.endWait(of: group)
+    #expect(group.next() == "")
+    engine.follow([], isFinal: false, for: "slow", group)
+    let single = follow(plan(.count), for: "slow")
+    try #require(isWaiting(21))
+    engine.drain()
+    #expect(group.next() == "")
+    let (from, to) = (MemoryStore.token(2), MemoryStore.token(2))
+    #expect(single.next() == #"{"entity":"City","from":"\#(from)","to":"\#(to)","total":2}"#)
+  }
+
+  @Test("A client of a slow caller that leaves is removed")
+  func cancel() throws {
+    let group = try slowGroup()
+    engine.cancel(group)
+    let (gone, kept) = (follow(plan(), for: "slow"), follow(plan(limit: 5), for: "slow"))
+    try #require(isWaiting(2))
+    engine.cancel(gone)
+    try #require(isWaiting(1))
+    save(31)
+    #expect(kept.next() == diff("value5", from: 2, to: 3, 31))
+    #expect(!gone.hasAnswers)
+  }
+}
