@@ -76,6 +76,22 @@ extension SQLiteStore {
       objectStatements: objectStatements, token: token)
   }
 
+  /// More objects of a batch are found in the save: it takes long in any case.
+  private static let maxFound = 100_000
+
+  public func objects(
+    of plans: [Int: FetchPlan], queryClass: QueryClass
+  ) throws(StoreError) -> FoundObjects {
+    try read(queryClass) { transaction throws(StoreError) in
+      var found = FoundObjects(token: transaction.token, ids: [:])
+      for (index, plan) in plans {
+        let keys = try transaction.keys(of: plan.definition, after: nil, limit: Self.maxFound + 1)
+        if keys.count <= Self.maxFound { found.ids[index] = Set(keys.map(\.id)) }
+      }
+      return found
+    }
+  }
+
   public func snapshot(
     of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {

@@ -1,5 +1,5 @@
 // An SQLite file as a store. It is opened once, read by many threads and written by one. The protocols
-// `Store` and `ReopenableStore` document the members that they require.
+// `Store`, `SerialStore` and `ReopenableStore` document the members that they require.
 
 import FetchModel
 import LiveFetchCSQLite
@@ -53,7 +53,7 @@ public struct SQLiteStoreOptions: Sendable {
 }
 
 /// A store on one SQLite file.
-public final class SQLiteStore: ReopenableStore {
+public final class SQLiteStore: ReopenableStore, SerialStore {
   /// The model of the tables.
   public let model: Model
   /// The kind of the store, and what it can do.

@@ -91,9 +91,14 @@ package protocol SaveConnection: AnyObject {
   func historyPosition() throws(StoreError) -> Int64?
   /// Returns the objects that this transaction has changed after a position.
   func changes(after start: Int64) throws(StoreError) -> ChangeSet
+  /// Returns the changes since a token, those of this transaction included; nil if they are unknown.
+  func changes(since token: Token) throws(StoreError) -> ChangeSet?
 }
 
 extension SaveConnection {
+  /// For databases whose saves find the objects of a batch themselves.
+  package func changes(since token: Token) throws(StoreError) -> ChangeSet? { nil }
+
   /// For databases whose tables have no such clauses.
   package func endingAtConstraints(_ sql: String) throws(StoreError) -> String { sql }
 

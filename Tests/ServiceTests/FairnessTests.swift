@@ -156,6 +156,23 @@ struct FairnessTests {
     }
   }
 
+  @Test(.onlyForFiles) func aBatchThatSearchesForHoursDoesNotHoldOtherSaves() throws {
+    let (configuration, options) = Self.limited(600)
+    let file = try ServedFile(Self.fixture, options: options, configuration: configuration)
+    let endless = Self.endlessSaves[..<2].map { method, target, body in
+      file.begin(method, target, body: body, address: "203.0.113.1")
+    }
+    #expect(
+      try eventually(within: .seconds(60)) { try Self.running(file) + Self.waiting(file) == 2 })
+    let insert = file.begin(
+      "POST", "/v1/objects/tree", body: #"{"name":"other"}"#, address: "203.0.113.2")
+    #expect(insert.wait()?.status == 201)
+    let batch = file.begin(
+      "PATCH", "/v1/objects/leaf?where=n%3D%3D7", body: #"{"n":70}"#, address: "203.0.113.2")
+    #expect(batch.wait()?.json["updated"]?.integer == 1)
+    #expect(endless.allSatisfy { !$0.isThere })
+  }
+
   /// Saves that would take hours: a batch, batches among the changes of a save, and a trigger of the
   /// file's own that runs for a change of one object.
   private static let endlessSaves: [(method: String, target: String, body: String)] = [
@@ -172,19 +189,20 @@ struct FairnessTests {
     ("PATCH", "/v1/objects/slow/1", #"{"n":1}"#),
   ]
 
+  private static let slowTrigger = """
+    CREATE TABLE slow(id INTEGER PRIMARY KEY, n INTEGER);
+    INSERT INTO slow VALUES (1, 0);
+    CREATE TRIGGER counts AFTER UPDATE ON slow BEGIN
+      UPDATE tree SET name = 'late' WHERE (SELECT count(*) FROM leaf a, leaf b, leaf c) = 0;
+    END;
+    """
+
   @Test(.onlyForFiles, arguments: endlessSaves)
   func aSaveThatWouldTakeHoursEndsChangesNothingAndOtherSavesAreMade(
     method: String, target: String, body: String
   ) throws {
     let (configuration, options) = Self.limited(2)
-    let trigger = """
-      CREATE TABLE slow(id INTEGER PRIMARY KEY, n INTEGER);
-      INSERT INTO slow VALUES (1, 0);
-      CREATE TRIGGER counts AFTER UPDATE ON slow BEGIN
-        UPDATE tree SET name = 'late' WHERE (SELECT count(*) FROM leaf a, leaf b, leaf c) = 0;
-      END;
-      """
-    try Self.serve(configuration, options, sql: Self.fixture + trigger) { file, port in
+    try Self.serve(configuration, options, sql: Self.fixture + Self.slowTrigger) { file, port in
       let save = try Client(port, Self.head(method, target, body))
       // Saves of another caller that arrive meanwhile.
       let others = try (0..<3).map {
@@ -212,12 +230,11 @@ struct FairnessTests {
     }
   }
 
-  @Test func aSaveRefusedAtShutdownIsNeverExecuted() throws {
+  @Test(.onlyForFiles) func aSaveRefusedAtShutdownIsNeverExecuted() throws {
     let (configuration, options) = Self.limited(600)
-    try Self.serve(configuration, options) { file, port in
-      let batch = try Client(
-        port, Self.head("PATCH", "/v1/objects/leaf?where=\(Self.endless)", #"{"n":1}"#))
-      // A save that arrives before the batch runs is executed.
+    try Self.serve(configuration, options, sql: Self.fixture + Self.slowTrigger) { file, port in
+      let batch = try Client(port, Self.head("PATCH", "/v1/objects/slow/1", #"{"n":1}"#))
+      // A save that arrives before this one runs is executed.
       var saves: [Client] = []
       #expect(
         try eventually(within: .seconds(60)) {

@@ -22,6 +22,9 @@ public struct SaveRequest: Sendable, Hashable {
   /// The maximum number of objects that the save may insert, update and delete (`max-affected`); nil without a
   /// limit.
   public var maxAffected: Int?
+  /// The objects of batches that a read transaction has found before the save; nil if the save finds
+  /// them.
+  public var found: FoundObjects?
   /// Problems of the changes that were found without the store. A store refuses such a save; it
   /// receives the save so that the refusal can also list problems with stored objects.
   public var problems: [ChangeProblem] = []
@@ -45,6 +48,45 @@ public struct SaveRequest: Sendable, Hashable {
         default: false
         }
       }
+  }
+}
+
+/// The objects that match the conditions of a save's batches at a token.
+public struct FoundObjects: Sendable, Hashable {
+  public let token: Token
+  /// By the index of the change.
+  public var ids: [Int: Set<ObjectID>]
+
+  /// Makes found objects.
+  public init(token: Token, ids: [Int: Set<ObjectID>]) {
+    self.token = token
+    self.ids = ids
+  }
+}
+
+extension SaveRequest {
+  /// Returns the plan of the objects that a batch changes.
+  package func batchPlan(
+    _ predicate: ResolvedPredicate, of entity: Int, in model: Model
+  ) -> FetchPlan {
+    FetchPlan(
+      definition: ResultDefinition(
+        entity: entity, predicate: predicate.and(model.membership(of: entity)))
+    ).restricted(by: access)
+  }
+
+  /// Returns the plans of the batches with conditions, by the index of the change.
+  package func batchPlans(in model: Model) -> [Int: FetchPlan] {
+    var plans: [Int: FetchPlan] = [:]
+    for (index, change) in changes.enumerated() where change.faults == nil {
+      switch change.operation {
+      case .updateAll(let predicate), .deleteAll(let predicate):
+        guard predicate.condition != .constant(true) else { continue }
+        plans[index] = batchPlan(predicate, of: change.entity, in: model)
+      case .insert, .update, .replace, .delete, .nothing: continue
+      }
+    }
+    return plans
   }
 }
 

@@ -150,6 +150,15 @@ public protocol Store: LiveStore, AnyObject {
   func storedResponse(under key: String, fingerprint: String) throws(SaveError) -> StoredResponse?
 }
 
+/// A store that executes one save after another. So that other saves need not wait, the objects of a batch
+/// are found before it is executed; see ``SaveRequest/found``.
+public protocol SerialStore: Store {
+  /// Returns the objects of each plan, by the plan's key. Plans with very many objects are left out.
+  func objects(
+    of plans: [Int: FetchPlan], queryClass: QueryClass
+  ) throws(StoreError) -> FoundObjects
+}
+
 /// Why a store has to be opened again.
 public enum OutdatedReason: Sendable, Hashable {
   /// The schema is another one than was opened, or was changed so that history has a hole.

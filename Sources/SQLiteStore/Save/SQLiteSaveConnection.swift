@@ -9,14 +9,13 @@ import SaveExecution
 /// A connection to the file in the transaction of a save.
 final class SQLiteSaveConnection: SaveConnection {
   private let connection: Connection
-  /// nil if saves need no history.
-  private let history: History?
+  private let history: History
   /// The id that the last statement returned.
   private var returnedID: ObjectID?
   /// The tables that delete other rows at a conflict; nil until they are needed.
   private var replacingTables: [String]?
 
-  init(_ connection: Connection, history: History?) {
+  init(_ connection: Connection, history: History) {
     self.connection = connection
     self.history = history
   }
@@ -161,16 +160,23 @@ extension SQLiteSaveConnection {
   }
 
   func historyPosition() throws(StoreError) -> Int64? {
-    guard history != nil, try History.isPresent(on: connection) else { return nil }
+    guard try History.isPresent(on: connection) else { return nil }
     return try connection.first("SELECT max(position) FROM main.livefetch_position") {
       $0.integer(0)
     }
   }
 
   func changes(after start: Int64) throws(StoreError) -> ChangeSet {
-    guard let history, let last = try historyPosition(), last > start else {
+    guard let last = try historyPosition(), last > start else {
       return ChangeSet(start: HistoryPosition(start))
     }
     return try history.changeSet(after: start, upTo: last, on: connection)
+  }
+
+  func changes(since token: Token) throws(StoreError) -> ChangeSet? {
+    guard try History.isPresent(on: connection),
+      try history.validity(of: token, on: connection) == .known
+    else { return nil }
+    return try changes(after: token.position.number)
   }
 }

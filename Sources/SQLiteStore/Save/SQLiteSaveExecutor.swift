@@ -7,15 +7,13 @@ import SaveExecution
 /// Executes saves on a file. For the thread that owns the writing connection.
 struct SQLiteSaveExecutor: Sendable {
   private let executor: SaveExecutor
-  /// nil if saves need no history.
-  private let history: History?
+  private let history: History
   /// The time limit of a save, in nanoseconds; nil without a limit. Other saves wait meanwhile.
   private let timeLimit: UInt64?
 
   init(model: Model, schema: Schema, timeLimit: UInt64? = nil) {
-    let executor = SaveExecutor(model: model, schema: schema)
-    self.executor = executor
-    history = executor.readsHistory ? History(model: model, schema: schema) : nil
+    executor = SaveExecutor(model: model, schema: schema)
+    history = History(model: model, schema: schema)
     self.timeLimit = timeLimit
   }
 

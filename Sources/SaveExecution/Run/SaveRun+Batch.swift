@@ -18,7 +18,7 @@ extension SaveRun {
     if request.access != nil {
       return try updatePermitted(change, at: index)
     }
-    let matches = matches(predicate, table)
+    let matches = try matches(predicate, table, at: index)
     guard try isWithinLimit(matches) else { return }
     let dependsOnOrder = dependsOnOrder(change)
     let ids = change.editsMembers || dependsOnOrder ? try self.ids(matches) : []
@@ -45,7 +45,7 @@ extension SaveRun {
     }
     let matches: Matches
     if request.access == nil {
-      matches = self.matches(predicate, table)
+      matches = try self.matches(predicate, table, at: index)
     } else {
       guard let ids = try permittedIDs(.delete, table.index, at: index) else { return }
       matches = Matches(ids, of: table)
@@ -112,11 +112,26 @@ extension SaveRun {
     try report(refusal, deleting: Matches(Set(left), of: table), at: index)
   }
 
-  private func matches(_ predicate: ResolvedPredicate, _ table: SaveTable) -> Matches {
-    let plan = FetchPlan(definition: ResultDefinition(entity: table.index, predicate: predicate))
-    return Matches(
-      predicate, of: table, model: executor.model, schema: executor.schema,
-      rules: plan.restricted(by: request.access).definition.access)
+  /// Returns the objects that match now. If a reader has found them before, the condition is evaluated
+  /// only for the objects that changes since then may affect.
+  private func matches(
+    _ predicate: ResolvedPredicate, _ table: SaveTable, at index: Int
+  ) throws(StoreError) -> Matches {
+    let plan = request.batchPlan(predicate, of: table.index, in: executor.model)
+    guard let found = request.found, let ids = found.ids[index],
+      let changes = try connection.changes(since: found.token)
+    else {
+      return Matches(
+        predicate, of: table, model: executor.model, schema: executor.schema,
+        rules: plan.definition.access)
+    }
+    let composer = FetchComposer(model: executor.model, schema: executor.schema)
+    let affected = try composer.affectedIDs(of: plan, by: changes) {
+      statement throws(StoreError) in try connection.ids(of: statement)
+    }
+    guard !affected.isEmpty else { return Matches(ids, of: table) }
+    let matching = try connection.ids(of: composer.rows(of: plan, ids: affected, at: .now))
+    return Matches(ids.subtracting(affected).union(matching), of: table)
   }
 }
 
@@ -135,7 +150,7 @@ extension SaveRun {
       case .deleteAll(let condition): (predicate, action) = (condition, .delete)
       default: continue
       }
-      let found = Set(try ids(matches(predicate, table(change.entity))))
+      let found = Set(try ids(matches(predicate, table(change.entity), at: index)))
       let permitted = try idsFulfilling(
         access.rule(action, change.entity), among: found, of: change.entity)
       batches[index] = .init(found: found, permitted: permitted)

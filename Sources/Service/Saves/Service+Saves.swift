@@ -258,12 +258,29 @@ extension Service {
       if let key = save.key, try replay(key, context) { return }
       throw problem
     }
+    request.caller = context.callerID
+    let plans = request.batchPlans(in: store.model).filter { (try? checkObservable($1)) != nil }
+    guard let serial = store as? any SerialStore, !plans.isEmpty else {
+      return try execute(request, save, context)
+    }
+    if let key = save.key, try replay(key, context) { return }
+    context.query { [serial] queryClass throws(StoreError) in
+      try serial.objects(of: plans, queryClass: queryClass)
+    } then: { [self, request] found throws(Problem) in
+      var request = request
+      request.found = found
+      try execute(request, save, context)
+    }
+  }
+
+  private func execute(
+    _ request: SaveRequest, _ save: SaveOperation, _ context: RequestContext
+  ) throws(Problem) {
     guard inFlightSaves.begin() else {
       if context.retry() { return }
       throw .shuttingDown
     }
     context.exchange.forbidRefusal()
-    request.caller = context.callerID
     context.begin(.wait)
     if let key = save.key { return executeOnce(request, save, key, context) }
     let isBrief = request.changes.count == 1
