@@ -1,6 +1,7 @@
 """R10, by one caller with a key of its own: on many connections at once it asks the most expensive
 that it can (nested SUBQUERYs, MATCHES over everything, sorts by functions, a thousand fetches in one
-request). A client with another key does not wait for it."""
+request, once and live, batches with such conditions). Clients with another key do not wait for it, for
+their fetches, their saves and their diffs."""
 
 import collections
 import http.client
@@ -12,12 +13,13 @@ import sys
 import threading
 import time
 
-from prober import Prober, compared
+from prober import DiffProber, Prober, compared
 from report import Result
 from server import Connection, Refused, Server, create, target
 from slow import LIMIT, LONG, MANY, PAIR, PATTERNS, SCHEMA
 
 CONNECTIONS = 32
+HELD = 0.1  # seconds that a save or a diff may take
 SORTS = ["text:cd", "-text:c", "n,text:d"]
 
 
@@ -33,6 +35,12 @@ def mix():
     light = {f"f{number}": {"entity": "leaf", "where": f"n > {number}", "sort": "text:cd"}
              for number in range(MANY)}
     yield "POST", "/v1/live", {"fetches": light, "wait": 0}
+    one = "SUBQUERY(tree.leaf, $a, $a.n * $a.n == -n - {0}).@count > 0 AND n == {0}"
+    live = {f"f{number}": {"entity": "leaf", "where": one.format(number), "limit": 1, "since": "now"}
+            for number in range(MANY)}
+    yield "POST", "/v1/live", {"fetches": live, "wait": 2}
+    yield "PATCH", target("leaf", {"where": PAIR}), {"n": 1}
+    yield "DELETE", target("leaf", {"where": PAIR}), None
 
 
 class Address:
@@ -79,7 +87,7 @@ def main(port, key, seconds):
 
 
 def new_key(program, file, name):
-    command = [program, "key", "create", str(file), "--name", name, "--scope", "read"]
+    command = [program, "key", "create", str(file), "--name", name, "--scope", "read,write"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
 
 
@@ -89,24 +97,28 @@ def run(program, folder, seconds):
     attacker, honest = (new_key(program, file, name) for name in ("attacker", "honest"))
     with Server(program, file, "--query-timeout", str(LIMIT)) as server:
         server.headers = {"Authorization": f"Bearer {honest}"}
-        prober = Prober(server, "tree", "id")
+        prober, diffs = Prober(server, "tree", "id"), DiffProber(server, "tree", "name")
         time.sleep(seconds / 2)
-        before = prober.take()
+        before, _ = prober.take(), diffs.take()
         words = [sys.executable, __file__, str(server.port), attacker, str(seconds)]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         time.sleep(seconds)
         figure = compared(before, prober.take(), faults)
+        held = dict(zip(("saves", "diffs"), diffs.take()))
         outcomes = json.loads(process.communicate(timeout=60)[0])
-        prober.end()
-        faults += prober.faults
+        for one in (prober, diffs):
+            one.end()
+            faults += one.faults
         if (status := server.process.poll()) is not None:
             faults.append(f"the server ended with status {status}")
     expected = {"200", "503 overloaded", "504 query-timeout", "400 answer-too-large"}
     faults += [f"{count} × {outcome}" for outcome, count in outcomes.items() if outcome not in expected]
     faults += [f"no {outcome}" for outcome in ("200", "504 query-timeout") if outcome not in outcomes]
+    faults += [f"others' {name}: p99 {time * 1e3:.0f} ms" for name, time in held.items() if time > HELD]
     answers = ", ".join(f"{count} × {outcome}" for outcome, count in sorted(outcomes.items()))
     return Result("R10", f"one caller with {CONNECTIONS} connections", faults, {
-        "answers": answers, "others' p99": figure})
+        "answers": answers, "others' p99": figure, **{
+            f"of their {name}": f"{time * 1e3:.1f} ms" for name, time in held.items()}})
 
 
 if __name__ == "__main__":
