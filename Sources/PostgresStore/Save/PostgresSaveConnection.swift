@@ -61,7 +61,7 @@ final class PostgresSaveConnection: SaveConnection {
 
   func changes(after start: Int64) throws(StoreError) -> ChangeSet {
     let own = try recordingErrors { () throws(PostgresError) in
-      try connection.query("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
+      try connection.query("SELECT pg_current_xact_id()::text").text(0, 0)
     }
     guard let reader, let own = UInt64(own) else { return ChangeSet() }
     return try reader.everyChange(after: HistoryPosition(.before(own)))
@@ -88,6 +88,13 @@ final class PostgresSaveConnection: SaveConnection {
       record(error)
       throw StoreError(error)
     }
+  }
+
+  /// Runs `body`. Records its errors, which become those of a save.
+  func withSaveErrors<Result>(
+    _ body: () throws(PostgresError) -> Result
+  ) throws(SaveError) -> Result {
+    do { return try recordingErrors(body) } catch { throw .store(error) }
   }
 }
 
