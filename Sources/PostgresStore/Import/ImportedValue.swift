@@ -7,7 +7,8 @@ extension ImportedField {
   /// Returns nil if the column's type does not include the value.
   func value(in column: Column) -> SQLValue? {
     switch self {
-    case .missing, .null, .json(.null): Self.null(in: column)
+    case .null: Self.null(in: column)
+    case .missing, .json(.null): .null
     case .text(let utf8), .quoted(let utf8): Self.value(utf8, column)
     case .json(let json): Self.value(json.imported(as: column.type), column)
     }
