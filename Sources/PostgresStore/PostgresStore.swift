@@ -141,7 +141,8 @@ public final class PostgresStore: ReopenableStore {
 }
 
 extension PostgresStore {
-  /// Removes the history's tables and triggers from a database. Returns false if there were none.
+  /// Removes the schema `livefetch` from a database: the history with its triggers, the model and the API keys.
+  /// Returns false if there was none.
   public static func detach(_ target: String) throws(StoreError) -> Bool {
     try connected(target) { connection throws(PostgresError) in
       let found = try connection.query(

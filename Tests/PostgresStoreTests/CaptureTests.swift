@@ -54,6 +54,20 @@ struct CaptureTests {
     }
   }
 
+  @Test("keys of a type whose schema is named like another type are compared as text")
+  func keysOfOwnTypes() throws {
+    let types = "CREATE SCHEMA dates; CREATE TYPE dates.period AS RANGE (subtype = numeric);"
+    try withDatabase(
+      types + """
+        CREATE TABLE plan (at dates.period, day date, due timestamptz(3),
+          PRIMARY KEY (at, day, due))
+        """
+    ) { connection, _ in
+      let table = try install(connection)
+      #expect(table.identity() == #""at"::text COLLATE "C", "day", "due""#)
+    }
+  }
+
   @Test("a change of the key is a deletion and an insertion")
   func rekeyed() throws {
     try withDatabase(Self.city + "; INSERT INTO city VALUES (1, 'Bonn', 1)") { connection, _ in

@@ -118,6 +118,21 @@ struct DegradedServerTests {
     }
   }
 
+  @Test("a statement with too many parameters is refused, and the connection stays usable")
+  func manyParameters() throws {
+    try withDatabase("") { connection, _ in
+      #expect(
+        throws: StoreError.unsupported("A fetch with more than 65,535 constants over PostgreSQL")
+      ) {
+        try storing { () throws(PostgresError) in
+          _ = try connection.query("SELECT 1", Array(repeating: .integer(1), count: 65_536))
+        }
+      }
+      let answer = try connection.query("SELECT 7").integer(0, 0)
+      #expect(answer == 7)
+    }
+  }
+
   @Test("a long statement does not stay prepared in the server")
   func longStatement() throws {
     try withDatabase("") { connection, _ in

@@ -41,10 +41,15 @@ extension PostgresConnection {
     }
   }
 
-  /// Throws the server's own error for a text with U+0000, which libpq would cut there.
+  /// Throws the server's own errors for a text with U+0000, which libpq would cut there, and for more
+  /// parameters than the protocol allows.
   private static func parameters(
     of values: [PostgresValue]
   ) throws(PostgresError) -> [PostgresValue.Parameter] {
+    guard values.count <= 65_535 else {
+      throw .refused(
+        ServerError(sqlState: "54023", message: "a statement has more than 65,535 parameters"))
+    }
     let parameters = values.map(\.parameter)
     guard !parameters.contains(where: { !$0.isBinary && $0.bytes?.contains(0) == true }) else {
       throw .refused(

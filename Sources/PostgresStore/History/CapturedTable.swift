@@ -75,15 +75,17 @@ struct CapturedTable: Hashable, Sendable {
     key.map { name in
       let column = qualified(name, alias)
       let type = columns.first { $0.name == name }?.type ?? ""
-      let isIdentical = Self.identicalTypes.contains { type.hasPrefix($0) }
+      // Without the length or precision.
+      let isIdentical = Self.identicalTypes.contains(
+        type.replacing(/\([0-9]+\)/, with: ""))
       return isIdentical ? column : "\(column)::text COLLATE \"C\""
     }.joined(separator: ", ")
   }
 
-  /// The beginnings of the names of types whose equal values have the same text.
-  private static let identicalTypes = [
+  /// The names of types whose equal values have the same text.
+  private static let identicalTypes: Set = [
     "bigint", "boolean", "bytea", "character varying", "date", "integer", "smallint", "text",
-    "timestamp", "uuid",
+    "timestamp with time zone", "timestamp without time zone", "uuid",
   ]
 }
 

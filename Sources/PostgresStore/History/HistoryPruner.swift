@@ -50,9 +50,10 @@ final class HistoryPruner: Sendable {
     defer { connection.close() }
     connection.deadline = .now + Self.timeLimit
     try history.mark(on: connection)
+    connection.deadline = .now + Self.timeLimit
     try history.advanceHorizon(keeping: keptTime, on: connection)
-    for table in tables {
-      // The error of one table concerns no other one.
+    for table in tables where !isClosed.load(ordering: .relaxed) {
+      // An error in one table does not stop the pruning of the next one.
       try? repeatUntilDone(on: connection) { () throws(PostgresError) in
         try history.prune(table, limit: Self.rowsPerStatement, on: connection)
       }
@@ -62,7 +63,7 @@ final class HistoryPruner: Sendable {
     }
   }
 
-  /// Runs `body` until it returns less than the limit.
+  /// Repeats `body` until it deletes fewer than `rowsPerStatement` rows or the pruner is closed.
   private func repeatUntilDone(
     on connection: PostgresConnection, _ body: () throws(PostgresError) -> Int
   ) throws(PostgresError) {

@@ -97,7 +97,8 @@ extension ModelDialect {
     ]
   }
 
-  /// Returns the generated column of a field of a JSON value: NULL if the value has another type.
+  /// Returns the generated column of a field of a JSON value: NULL if the value has another type. A text
+  /// column has the text of any value, as in SQLite.
   private static func field(
     _ source: String, _ names: [String], _ type: AttributeType
   ) -> Field? {

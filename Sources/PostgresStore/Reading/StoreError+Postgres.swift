@@ -61,6 +61,8 @@ extension StoreError {
     // when the store was opened.
     case "55000" where error.function?.contains("wal") == true:
       self = .storageFailed("PostgreSQL \(error)")
+    // too_many_arguments
+    case "54023": self = .unsupported("A fetch with more than 65,535 constants over PostgreSQL")
     // serialization_failure, deadlock_detected, lock_not_available
     case "40001", "40P01", "55P03": self = .busy
     // disk_full
