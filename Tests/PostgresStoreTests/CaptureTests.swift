@@ -11,11 +11,11 @@ import Testing
 struct CaptureTests {
   static let city = "CREATE TABLE city (id int PRIMARY KEY, name text, size float8)"
 
-  let history = PostgresHistory()
+  let history = PostgresHistory.self
 
   /// Installs, and returns the table that is the only one.
-  func install(_ connection: PostgresConnection) throws -> CapturedTable {
-    try #require(try history.install(on: connection).captured.first)
+  func install(_ connection: PostgresConnection) throws -> PostgresTrackedTable {
+    try #require(try history.install(on: connection).tracked.first)
   }
 
   @Test("The rows before a large save are found by an anti join, whose time is not quadratic")
@@ -187,7 +187,7 @@ struct CaptureTests {
       INSERT INTO event VALUES (1), (11);
       """
     try withDatabase(script) { connection, _ in
-      let tables = try history.install(on: connection).captured
+      let tables = try history.install(on: connection).tracked
       let start = try position(connection)
       try connection.execute("TRUNCATE country CASCADE; TRUNCATE event1")
       try connection.execute("UPDATE event SET day = 2")

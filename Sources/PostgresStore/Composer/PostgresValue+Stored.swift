@@ -4,8 +4,8 @@
 import FetchModel
 
 extension StoredValue {
-  /// Dates become text whose order by bytes is the order of the instants. Decimals that are no
-  /// integers become the nearest double.
+  /// Dates become text whose order by bytes is the order of the instants. A decimal becomes an integer if 64
+  /// bits hold it, otherwise the nearest double. NaN becomes null.
   init(_ value: PostgresValue) {
     switch value {
     case .null: self = .null
@@ -57,7 +57,7 @@ extension Instant {
     }
   }
 
-  /// The text of an infinite date that sorts before or after every other date.
+  /// The sort key of an infinite date. A space sorts before every digit, a letter after.
   fileprivate static func infinityKey(_ value: PostgresValue) -> String {
     infinity(value) == "infinity" ? "infinity" : " -infinity"
   }
@@ -71,7 +71,7 @@ enum DecimalDigits {
     var digits = Substring(text)
     while digits.utf8.last == 0x30 { digits.removeLast() }
     if digits.utf8.last == 0x2E { digits.removeLast() }
-    return digits == "-0" ? "0" : String(digits)
+    return String(digits)
   }
 }
 

@@ -55,7 +55,7 @@ extension PostgresConnection {
   /// Commits. Throws if the transaction had failed, so that the server has rolled it back.
   func commit() throws(PostgresError) {
     guard try execute("COMMIT").last?.command == "COMMIT" else {
-      throw .refused(ServerError(sqlState: "25P02", message: "the transaction had failed"))
+      throw .server(ServerError(sqlState: "25P02", message: "the transaction had failed"))
     }
   }
 

@@ -8,7 +8,7 @@ import SQLComposer
 
 extension ModelDialect {
   /// The longest name that PostgreSQL does not truncate, in bytes.
-  static let longestName = 63
+  static let maxNameBytes = 63
 
   static var postgres: ModelDialect {
     ModelDialect(
@@ -17,16 +17,16 @@ extension ModelDialect {
       text: textType, hasForwardReferences: false, firesRecursively: true,
       now: "date_trunc('milliseconds', clock_timestamp())",
       type: { $0.isOpaque ? "bytea" : $0.type.postgresType + $0.type.collation },
-      defaultLiteral: \.postgresDefault, field: field, name: shortened, trigger: creation,
+      defaultLiteral: \.postgresDefault, field: field, name: shortened, trigger: triggerStatements,
       refusal: { "RAISE EXCEPTION USING MESSAGE = \(literal($0))" },
       lock: lock,
       conversion: { "CAST(\($0) AS \($1.type.postgresType))" },
-      keepIDs: { draft, sources in
+      keepIDs: { newTable, sources in
         let highest = sources.map {
           "pg_sequence_last_value(\(sequence($0))::regclass)"
         }
         return [
-          "SELECT setval(\(sequence(draft)), greatest(1, \(highest.joined(separator: ", "))))"
+          "SELECT setval(\(sequence(newTable)), greatest(1, \(highest.joined(separator: ", "))))"
         ]
       },
       removal: { "DROP TABLE \(quoted($0)) CASCADE" },
@@ -60,16 +60,16 @@ extension ModelDialect {
 
   /// Returns a name of at most 63 bytes. The end of a longer name is replaced by its hash.
   static func shortened(_ name: String) -> String {
-    guard name.utf8.count > longestName else { return name }
+    guard name.utf8.count > maxNameBytes else { return name }
     var hash = FNV1a32()
     hash.combine(name.utf8)
     let end = "_" + String(hash.value, radix: 16)
     var start = Substring(name)
-    while start.utf8.count + end.utf8.count > longestName { start.removeLast() }
+    while start.utf8.count + end.utf8.count > maxNameBytes { start.removeLast() }
     return start + end
   }
 
-  private static func creation(of trigger: Trigger) -> String {
+  private static func triggerStatements(_ trigger: Trigger) -> String {
     let name = quoted(trigger.name)
     let statements = trigger.statements.map { "\($0);" }.joined(separator: "\n  ")
     let body = trigger.condition.map { "IF \($0) THEN\n  \(statements)\n  END IF;" } ?? statements
@@ -85,8 +85,8 @@ extension ModelDialect {
       """
   }
 
-  /// A statement of a trigger reads the state at its own start. One that has waited for another
-  /// transaction would read the state before that transaction, so that this statement waits instead.
+  /// Returns a statement that locks the rows of a condition. A statement of a trigger reads the state at its
+  /// own start, so the lock is a statement of its own, before the one that reads.
   private static func lock(
     _ table: String, _ condition: String, _ purpose: LockPurpose
   ) -> [String] {

@@ -26,7 +26,7 @@ extension PostgresReadTransaction {
     let name = "livefetch_explained"
     let values = statement.parameters.map { _ in "NULL" }.joined(separator: ", ")
     let call = values.isEmpty ? name : "\(name)(\(values))"
-    let text = try reading { () throws(PostgresError) in
+    let text = try withReadErrors { () throws(PostgresError) in
       try connection.execute(
         "SET LOCAL plan_cache_mode = force_generic_plan; PREPARE \(name) AS \(statement.sql)")
       defer {

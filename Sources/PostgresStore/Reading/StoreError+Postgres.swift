@@ -5,20 +5,20 @@ import FetchModel
 extension StoreError {
   init(_ error: PostgresError) {
     switch error {
-    case .refused(let error): self.init(error)
+    case .server(let error): self.init(error)
     case .disconnected(let text): self = .storageFailed("PostgreSQL: \(text)")
     // A query is cancelled when its client has disconnected, so no client receives this error.
     case .timedOut, .cancelled: self = .queryTimeout
     case .noFreeConnection: self = .overloaded
+    // The store is closed when it is opened again; a repeated request reaches the next one.
     case .closed: self = .busy
     case .malformed(let text): self = .failed("PostgreSQL: \(text)")
     }
   }
 
-  /// The error of a read: without the right to read a table, nothing is said of writing.
+  /// Converts the error of a read. A missing privilege is that to read, elsewhere that to write.
   init(reading error: PostgresError) {
-    // insufficient_privilege
-    if case .refused(let refusal) = error, refusal.sqlState == "42501" {
+    if error.isPrivilegeError {
       self = .unsupported("Reading a table or column that the server's role may not read")
     } else {
       self.init(error)
@@ -78,8 +78,7 @@ extension StoreError {
     }
   }
 
-  /// Returns the predicate's name for a function of LiveFetch that the database lacks; nil for other
-  /// functions.
+  /// Returns the subject for a function of LiveFetch that the database lacks; nil for other functions.
   private static func missingFunctionSubject(_ message: String) -> String? {
     guard let range = message.firstRange(of: "livefetch.livefetch_") else { return nil }
     let name = message[range.upperBound...].prefix { $0 != "(" }

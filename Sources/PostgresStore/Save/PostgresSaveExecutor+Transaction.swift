@@ -22,7 +22,7 @@ extension PostgresSaveExecutor {
 
   private enum Step {
     case done(Outcome)
-    case again(PostgresSaveConnection.Repetition)
+    case retry(PostgresSaveConnection.Repetition)
   }
 
   func execute(_ run: Run) throws(SaveError) -> Outcome {
@@ -32,21 +32,21 @@ extension PostgresSaveExecutor {
     defer { idle.withLock { $0.append(executor) } }
     let end = ContinuousClock.now + timeLimit
     var hasSavepoints = false
-    for count in 0..<Self.maxRepetitions where ContinuousClock.now < end {
-      switch try transaction(run, executor, until: end, hasSavepoints: hasSavepoints) {
+    for attempt in 0..<Self.maxRepetitions where ContinuousClock.now < end {
+      switch try attemptSave(run, executor, until: end, hasSavepoints: hasSavepoints) {
       case .done(let outcome): return outcome
-      case .again(.withSavepoints): hasSavepoints = true
-      case .again(.unchanged): usleep(.random(in: 0...Self.longestPause(after: count)))
+      case .retry(.withSavepoints): hasSavepoints = true
+      case .retry(.unchanged): usleep(.random(in: 0...Self.longestPause(after: attempt)))
       }
     }
     throw .store(.busy)
   }
 
-  /// The microseconds that a save waits at most before its next transaction: 1,000, doubled with each
-  /// earlier one up to 64,000. Saves that wait equally long would meet again.
-  static func longestPause(after count: Int) -> UInt32 { 1_000 << UInt32(min(count, 6)) }
+  /// The longest pause after `attempt`, in microseconds: 1,000, doubled with each attempt up to 64,000. The
+  /// pause is random, so that two saves do not meet again.
+  static func longestPause(after attempt: Int) -> UInt32 { 1_000 << UInt32(min(attempt, 6)) }
 
-  private func transaction(
+  private func attemptSave(
     _ run: Run, _ executor: SaveExecutor, until end: ContinuousClock.Instant, hasSavepoints: Bool
   ) throws(SaveError) -> Step {
     let result: Result<Step, SaveError>
@@ -56,7 +56,7 @@ extension PostgresSaveExecutor {
         defer { (connection.deadline, connection.isCancelled) = outer }
         connection.deadline = end
         connection.isCancelled = { [self] in isCancelled.load(ordering: .relaxed) }
-        return try transaction(run, executor, on: connection, hasSavepoints: hasSavepoints)
+        return try runTransaction(run, executor, on: connection, hasSavepoints: hasSavepoints)
       }
     } catch {
       throw .store(StoreError(error))
@@ -64,7 +64,7 @@ extension PostgresSaveExecutor {
     return try result.get()
   }
 
-  private func transaction(
+  private func runTransaction(
     _ run: Run, _ executor: SaveExecutor, on connection: PostgresConnection, hasSavepoints: Bool
   ) throws(PostgresError) -> Result<Step, SaveError> {
     let locks = try begin(connection)
@@ -72,7 +72,7 @@ extension PostgresSaveExecutor {
       connection, hasSavepoints: hasSavepoints, maxResponseBytes: maxResponseBytes,
       reader: reader(connection, .untracked), locks: locks)
     do throws(SaveError) {
-      var outcome = try changes(run, executor, save)
+      var outcome = try makeChanges(run, executor, save)
       if outcome.isCommitted {
         outcome.result.token = try commit(save)
       } else {
@@ -81,10 +81,10 @@ extension PostgresSaveExecutor {
       return .success(.done(outcome))
     } catch {
       if connection.isInTransaction { connection.rollBack() }
-      if let repetition = save.repetition { return .success(.again(repetition)) }
+      if let repetition = save.repetition { return .success(.retry(repetition)) }
       // Only savepoints let the refusal list the violations of deferred constraints too.
       if !hasSavepoints, run.request.changes.count > 1, error.listsProblems {
-        return .success(.again(.withSavepoints))
+        return .success(.retry(.withSavepoints))
       }
       return .failure(error)
     }
@@ -93,7 +93,7 @@ extension PostgresSaveExecutor {
   /// Begins a transaction and locks the tables before it takes its snapshot. The transaction gets its id
   /// together with the snapshot, so that few other transactions begin between them.
   private func begin(_ connection: PostgresConnection) throws(PostgresError) -> TableLocks {
-    try TableLocks.locking(lockable, unless: false) { lock, unlocked throws(PostgresError) in
+    try TableLocks.locking(lockable) { lock, unlocked throws(PostgresError) in
       do throws(PostgresError) {
         try connection.execute(
           "BEGIN ISOLATION LEVEL REPEATABLE READ; \(lock); SELECT pg_current_xact_id()")
@@ -132,7 +132,7 @@ extension PostgresSaveExecutor {
   }
 
   /// Makes the changes in the open transaction.
-  private func changes(
+  private func makeChanges(
     _ run: Run, _ executor: SaveExecutor, _ save: PostgresSaveConnection
   ) throws(SaveError) -> Outcome {
     if let once = run.once,
@@ -178,7 +178,7 @@ extension PostgresSaveExecutor {
   }
 
   /// Returns the position that contains the changes of the open transaction; nil if more than a hundred other
-  /// transactions have begun between its snapshot and its id.
+  /// transactions have initialToken between its snapshot and its id.
   private static func position(
     after connection: PostgresConnection
   ) throws(PostgresError) -> PostgresPosition? {
@@ -199,8 +199,8 @@ extension PostgresSaveExecutor {
   private func reader(_ connection: PostgresConnection, _ token: Token) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
-      changeQueries: changeQueries, begun: token, single: nil, history: nil, locks: nil,
-      hasSavepoint: false,
+      changeQueries: changeQueries, initialToken: token, single: nil, history: nil, locks: nil,
+      recoversFromErrors: false,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes),
       timeLimit: timeLimit)
   }
@@ -219,7 +219,7 @@ extension PostgresSaveExecutor {
 
 extension PostgresSnapshot {
   /// Returns the snapshot together with the changes of a transaction that it does not show; nil if more
-  /// than `most` other transactions have begun between them.
+  /// than `most` other transactions have initialToken between them.
   func adding(_ transaction: UInt64, most: Int) -> PostgresSnapshot? {
     guard end <= transaction else {
       return PostgresSnapshot(end: end, inProgress: inProgress.filter { $0 != transaction })
