@@ -80,23 +80,17 @@ extension PostgresConnection {
   private func send(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) {
-    let values = ParameterArrays(parameters)
-    guard PreparedStatements.shouldPrepare(sql) else {
-      try finishCommit()
-      let types = parameters.map(\.type)
-      let sent = values.withPointers { pointers, lengths, formats in
+    let name = PreparedStatements.shouldPrepare(sql) ? try prepare(sql, parameters) : nil
+    try finishCommit()
+    let count = Int32(parameters.count)
+    let format = QueryResult.Format.binary.rawValue
+    let sent = ParameterArrays(parameters).withPointers { pointers, lengths, formats in
+      if let name {
+        PQsendQueryPrepared(handle, name, count, pointers, lengths, formats, format)
+      } else {
         PQsendQueryParams(
-          handle, sql, Int32(parameters.count), types, pointers, lengths, formats,
-          QueryResult.Format.binary.rawValue)
+          handle, sql, count, parameters.map(\.type), pointers, lengths, formats, format)
       }
-      guard sent == 1 else { throw sendFailure }
-      return
-    }
-    let name = try prepare(sql, parameters)
-    let sent = values.withPointers { pointers, lengths, formats in
-      PQsendQueryPrepared(
-        handle, name, Int32(parameters.count), pointers, lengths, formats,
-        QueryResult.Format.binary.rawValue)
     }
     guard sent == 1 else { throw sendFailure }
   }
