@@ -106,11 +106,12 @@ extension PostgresStore {
   private func readTransaction(
     on connection: PostgresConnection, initialToken: Token? = nil,
     history: HistoryTransaction? = nil,
-    single: SingleRead? = nil, locks: TableLocks? = nil
+    singleRead: SingleRead? = nil, locks: TableLocks? = nil
   ) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
-      changeQueries: changeQueries, initialToken: initialToken, single: single, history: history,
+      changeQueries: changeQueries, initialToken: initialToken, singleRead: singleRead,
+      history: history,
       locks: locks ?? history?.locks,
       recoversFromErrors: true,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes), timeLimit: timeLimit)
@@ -163,7 +164,7 @@ extension PostgresStore {
         // of the epoch before is refused later, and its client fetches again.
         let epoch = connection.epoch.flatMap { newest.isReported(epoch: $0) ? $0 : nil }
         let read = SingleRead(epoch: epoch)
-        let transaction = readTransaction(on: connection, single: read)
+        let transaction = readTransaction(on: connection, singleRead: read)
         outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         if let failure = read.failure { throw failure }
         guard let token = read.token, !read.needsTransaction else {

@@ -15,7 +15,7 @@ extension StoredValue {
     case .numeric(let text): self.init(numeric: text)
     case .date, .timestamp:
       let text = Instant(value).map { DateStyle(.iso8601).comparable($0) }
-      self = .text(text.map { String(decoding: $0, as: UTF8.self) } ?? Instant.infinityKey(value))
+      self = .text(text.map { String(decoding: $0, as: UTF8.self) } ?? value.infiniteDateKey)
     case .text(let text), .uuid(let text), .json(let text): self = .text(text)
     case .bytes(let bytes), .other(_, let bytes): self = .blob(bytes)
     case .xid(let id): self = .integer(Int64(clamping: id))
@@ -48,18 +48,20 @@ extension Instant {
     default: return nil
     }
   }
+}
 
-  /// The server's text of an infinite date.
-  static func infinity(_ value: PostgresValue) -> String {
-    switch value {
+extension PostgresValue {
+  /// The server's text of this date, which is infinite.
+  var infiniteDateText: String {
+    switch self {
     case .date(.min), .timestamp(.min): "-infinity"
     default: "infinity"
     }
   }
 
-  /// The sort key of an infinite date. A space sorts before every digit, a letter after.
-  fileprivate static func infinityKey(_ value: PostgresValue) -> String {
-    infinity(value) == "infinity" ? "infinity" : " -infinity"
+  /// The sort key of this date, which is infinite. A space sorts before every digit, a letter after.
+  fileprivate var infiniteDateKey: String {
+    infiniteDateText == "infinity" ? "infinity" : " -infinity"
   }
 }
 

@@ -13,7 +13,7 @@ struct PostgresReadTransaction: ResultTransaction {
   /// The token of the transaction; nil if the first statement reads it.
   let initialToken: Token?
   /// The read, if it has only one statement; nil for a transaction.
-  let single: SingleRead?
+  let singleRead: SingleRead?
   /// The history's part of the transaction; nil without a history.
   let history: HistoryTransaction?
   /// The tables that a statement has to lock before it reads them; nil for a read of one statement, and for
@@ -28,7 +28,7 @@ struct PostgresReadTransaction: ResultTransaction {
 
   var maxResponseBytes: Int { limit.maxBytes }
 
-  var token: Token { initialToken ?? single?.token ?? .untracked }
+  var token: Token { initialToken ?? singleRead?.token ?? .untracked }
 
   func withTimeLimit<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
@@ -89,7 +89,7 @@ struct PostgresReadTransaction: ResultTransaction {
     of plan: FetchPlan, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     let window = composer.window(
-      of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: single != nil)
+      of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: singleRead != nil)
     try write(window, with: &writer)
   }
 
@@ -128,8 +128,9 @@ struct PostgresReadTransaction: ResultTransaction {
       }
     }
     do throws(StoreError) {
-      if let single {
-        try single.run(statement, columnCount: context.layout.columnCount, on: connection, receive)
+      if let singleRead {
+        try singleRead.run(
+          statement, columnCount: context.layout.columnCount, on: connection, receive)
       } else {
         try withReadErrors { () throws(PostgresError) in
           try locks?.lock(for: statement.sql)

@@ -199,7 +199,7 @@ extension PostgresSaveExecutor {
   private func reader(_ connection: PostgresConnection, _ token: Token) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
-      changeQueries: changeQueries, initialToken: token, single: nil, history: nil, locks: nil,
+      changeQueries: changeQueries, initialToken: token, singleRead: nil, history: nil, locks: nil,
       recoversFromErrors: false,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes),
       timeLimit: timeLimit)
