@@ -11,18 +11,17 @@ struct DatabaseOpening {
   let introspection: Introspection
   let databaseName: String
   /// The tables whose changes are recorded; nil if the database is served without a history.
-  private(set) var captured: [CapturedTable]?
+  private(set) var tracked: [PostgresTrackedTable]?
   private(set) var newlyTracked: [String] = []
   /// The tables whose changes cannot be recorded yet, because a transaction holds a lock of them.
-  private(set) var locked: [CapturedTable] = []
+  private(set) var locked: [PostgresTrackedTable] = []
   private(set) var readOnlyReason: String?
   /// True if the server was in recovery.
   let isStandby: Bool
   /// Statements that every connection runs first.
   let connectionSetup: String
-  let history = PostgresHistory()
 
-  /// A save is answered once its commit is flushed, which PostgreSQL would otherwise do later.
+  /// Turns `synchronous_commit` on if it is off: a save is answered after its commit is flushed.
   private static let flushing = """
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'
@@ -45,20 +44,19 @@ struct DatabaseOpening {
     try Self.check(connection)
     var found: PostgresHistory.Installation?
     let model = ModelInstallation(connection: connection, given: options.model)
-    isStandby = try storing { () throws(PostgresError) in try Self.isStandby(connection) }
-    (found, readOnlyReason) = try Self.install(
-      history, model, connection, isStandby: isStandby, options)
-    captured = found?.captured
+    isStandby = try withStoreErrors { () throws(PostgresError) in try Self.isStandby(connection) }
+    (found, readOnlyReason) = try Self.install(model, connection, isStandby: isStandby, options)
+    tracked = found?.tracked
     newlyTracked = found?.changed ?? []
     locked = found?.locked ?? []
-    (catalog, databaseName) = try storing { () throws(PostgresError) in
+    (catalog, databaseName) = try withStoreErrors { () throws(PostgresError) in
       (
         try CatalogReader(connection: connection).read(),
         try connection.query("SELECT current_database()").text(0, 0)
       )
     }
     var tables = catalog.composed(
-      observable: Set(captured?.map(\.oid) ?? []), locked: Set(locked.map(\.oid)))
+      tracked: Set(tracked?.map(\.oid) ?? []), locked: Set(locked.map(\.oid)))
     for index in tables.indices {
       guard let id = tables[index].viewID else { continue }
       let view = "\(quoted(Catalog.schema)).\(quoted(tables[index].name))"
@@ -66,7 +64,7 @@ struct DatabaseOpening {
     }
     introspection = try .of(
       tables, try model.tables(),
-      .postgres(captured: captured ?? []))
+      .postgres(tracked: tracked ?? []))
   }
 
   /// True if the column of a view has another value in each of the first rows. Also true if the view
@@ -111,7 +109,7 @@ struct DatabaseOpening {
     guard connection.serverVersion >= oldestVersion else {
       throw .unusable("the server is older than PostgreSQL 14")
     }
-    let encoding = try storing { () throws(PostgresError) in
+    let encoding = try withStoreErrors { () throws(PostgresError) in
       try connection.query("SHOW server_encoding").text(0, 0)
     }
     guard encoding == "UTF8" else {
@@ -122,15 +120,15 @@ struct DatabaseOpening {
   /// Installs the model, the history and the functions. Returns no tables if the database is only
   /// read, and the reason if the options do not ask for that.
   private static func install(
-    _ history: PostgresHistory, _ model: ModelInstallation, _ connection: PostgresConnection,
-    isStandby: Bool, _ options: PostgresStoreOptions
+    _ model: ModelInstallation, _ connection: PostgresConnection, isStandby: Bool,
+    _ options: PostgresStoreOptions
   ) throws(StoreError) -> (PostgresHistory.Installation?, String?) {
     if options.isReadOnly { return (nil, nil) }
+    if isStandby { return (nil, "the server is a standby") }
     do throws(StoreError) {
-      if isStandby { return (nil, "the server is a standby") }
       try model.install()
-      let result = try storing { () throws(PostgresError) in
-        let result = try history.install(on: connection)
+      let result = try withStoreErrors { () throws(PostgresError) in
+        let result = try PostgresHistory.install(on: connection)
         try PostgresFunctions.install(connection)
         return result
       }
@@ -150,9 +148,9 @@ struct DatabaseOpening {
 
   private static func text(_ error: PostgresError) -> String {
     switch error {
-    case .refused(let error): error.message
+    case .server(let error): error.message
     case .disconnected(let text), .malformed(let text): text
-    case .timedOut, .cancelled, .noFreeConnection, .closed: "it takes too long"
+    case .timedOut, .cancelled, .noFreeConnection, .closed: "connecting takes too long"
     }
   }
 }

@@ -30,12 +30,11 @@ final class DatabaseWatch: Sendable {
   private let wakeup = MonotonicSemaphore()
   private let target: String
   private let catalog: Catalog
-  private let history: PostgresHistory
   /// False without a history.
   private let isTracked: Bool
   private let isStandby: Bool
-  /// The tables that cannot be followed until other transactions release them.
-  private let locked: [CapturedTable]
+  /// The tables whose changes cannot be recorded until other transactions release them.
+  private let locked: [PostgresTrackedTable]
   private let setup: String
   private let maxMonitorAge: Duration
   /// nil without a history.
@@ -52,19 +51,18 @@ final class DatabaseWatch: Sendable {
     self.pool = pool
     self.newest = newest
     catalog = opening.catalog
-    history = opening.history
-    isTracked = opening.captured != nil
+    isTracked = opening.tracked != nil
     isStandby = opening.isStandby
     locked = opening.locked
     maxMonitorAge = options.maxMonitorAge
     let setup = opening.connectionSetup
     self.setup = setup
-    pruner = try opening.captured.map { tables throws(PostgresError) in
-      try HistoryPruner(opening.history, tables, keeping: options.keptTime) {
+    pruner = try opening.tracked.map { tables throws(PostgresError) in
+      try HistoryPruner(tables, keeping: options.keptTime) {
         () throws(PostgresError) in try PostgresConnection(target, setup: setup)
       }
     }
-    if let tables = opening.captured {
+    if let tables = opening.tracked {
       let monitor = try CommitMonitor(
         target, tables: tables.map(\.historyName),
         report: { [weak self] in self?.record($0, hasChanged: $1) })
@@ -122,7 +120,7 @@ final class DatabaseWatch: Sendable {
     return age > maxMonitorAge ? [Self.unnoticedCommits] : []
   }
 
-  /// True if no captured table has changed after `token`, as far as the last poll shows, which was a
+  /// True if no tracked table has changed after `token`, as far as the last poll shows, which was a
   /// moment ago.
   ///
   /// - Parameter isExact: true to return true only if nothing at all was committed, in no database.
@@ -255,10 +253,10 @@ extension DatabaseWatch {
     do throws(PostgresError) {
       guard try DatabaseOpening.isStandby(connection) == isStandby else { return false }
       let ids = Set(locked.map(\.oid))
-      if isTracked, try !history.isIntact(except: ids, on: connection) { return false }
+      if isTracked, try !PostgresHistory.isIntact(except: ids, on: connection) { return false }
       let current = try CatalogReader(connection: connection).read()
       guard current == catalog else { return false }
-      return try !history.canLock(anyOf: locked, on: connection)
+      return try !PostgresHistory.canLock(anyOf: locked, on: connection)
     } catch {
       guard error.isLockTimeout else { throw error }
       state.withLock { $0.mustCheck = true }

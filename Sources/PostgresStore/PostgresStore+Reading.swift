@@ -40,7 +40,7 @@ extension PostgresStore {
     let deadline = readDeadline
     while true {
       var outcome: Swift.Result<Result, StoreError>?
-      try reading { () throws(PostgresError) in
+      try withReadErrors { () throws(PostgresError) in
         try withReadTransaction(until: deadline) { transaction in
           outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         }
@@ -102,16 +102,18 @@ extension PostgresStore {
     }
   }
 
-  /// - Parameter begun: The token of the open transaction; nil for a read of one statement.
+  /// - Parameter initialToken: The token of the open transaction; nil for a read of one statement.
   private func readTransaction(
-    on connection: PostgresConnection, begun: Token? = nil, history: HistoryTransaction? = nil,
-    single: SingleRead? = nil, locks: TableLocks? = nil
+    on connection: PostgresConnection, initialToken: Token? = nil,
+    history: HistoryTransaction? = nil,
+    singleRead: SingleRead? = nil, locks: TableLocks? = nil
   ) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
-      changeQueries: changeQueries, begun: begun, single: single, history: history,
+      changeQueries: changeQueries, initialToken: initialToken, singleRead: singleRead,
+      history: history,
       locks: locks ?? history?.locks,
-      hasSavepoint: true,
+      recoversFromErrors: true,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes), timeLimit: timeLimit)
   }
 
@@ -120,7 +122,7 @@ extension PostgresStore {
   private func withSnapshot(
     on connection: PostgresConnection, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
-    guard captured != nil else {
+    guard tracked != nil else {
       var hasBegun = false
       return try TableLocks.locking(lockable, unless: hasBegun) {
         lock, unlocked throws(PostgresError) in
@@ -129,7 +131,7 @@ extension PostgresStore {
         ) { () throws(PostgresError) in
           hasBegun = true
           let locks = TableLocks(connection: connection, unlocked: unlocked)
-          body(readTransaction(on: connection, begun: .untracked, locks: locks))
+          body(readTransaction(on: connection, initialToken: .untracked, locks: locks))
           // The body reports its own error.
           if connection.hasFailed { connection.rollBack() }
         }
@@ -140,7 +142,7 @@ extension PostgresStore {
       let token = Token(history.position)
       // Before the body, which may answer clients: one that has a diff gets no older snapshot from memory.
       if history.isFlushed { newest.record(token) }
-      body(readTransaction(on: connection, begun: token, history: history))
+      body(readTransaction(on: connection, initialToken: token, history: history))
       return (token, history.isFlushed ? nil : history.logEnd)
     }
     if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
@@ -154,15 +156,15 @@ extension PostgresStore {
   private func single<Result>(
     _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
-    guard captured != nil else { return nil }
+    guard tracked != nil else { return nil }
     var outcome: Swift.Result<Result, StoreError>?
-    try reading { () throws(PostgresError) in
+    try withReadErrors { () throws(PostgresError) in
       try repeating(unless: false, until: readDeadline) { connection throws(PostgresError) in
         // The epoch that this connection has read holds until the monitor reports another one. A token
         // of the epoch before is refused later, and its client fetches again.
         let epoch = connection.epoch.flatMap { newest.isReported(epoch: $0) ? $0 : nil }
         let read = SingleRead(epoch: epoch)
-        let transaction = readTransaction(on: connection, single: read)
+        let transaction = readTransaction(on: connection, singleRead: read)
         outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         if let failure = read.failure { throw failure }
         guard let token = read.token, !read.needsTransaction else {
@@ -245,9 +247,9 @@ extension PostgresStore {
   ) throws(StoreError) -> Bool {
     // A save of this process may be newer than the last poll.
     let (known, reported) = newest.parts
-    guard captured != nil, let reported else { return false }
+    guard tracked != nil, let reported else { return false }
     guard known.epoch == reported.epoch, known.position <= reported.position else { return false }
-    let isExact = entities.contains { !capturedNames.contains(composer.schema.entities[$0].name) }
+    let isExact = entities.contains { !trackedNames.contains(composer.schema.entities[$0].name) }
     return watch.isCurrent(last, isExact: isExact) && watch.isCurrent(token, isExact: isExact)
   }
 

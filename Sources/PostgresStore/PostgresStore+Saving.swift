@@ -24,10 +24,7 @@ extension PostgresStore {
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
   ) {
     guard let saves else { return completion(.failure(.store(.readOnly))) }
-    saves.save(request) { [weak watch] result in
-      if case .failure(.store(.schemaChanged)) = result { watch?.checkSchema() }
-      completion(result)
-    }
+    saves.save(request, completion: checkingSchema(completion))
   }
 
   public func save(
@@ -35,7 +32,13 @@ extension PostgresStore {
     completion: @escaping @Sendable (Result<StoredResponse, SaveError>) -> Void
   ) {
     guard let saves else { return completion(.failure(.store(.readOnly))) }
-    saves.save(request, once: once) { [weak watch] result in
+    saves.save(request, once: once, completion: checkingSchema(completion))
+  }
+
+  private func checkingSchema<Value>(
+    _ completion: @escaping @Sendable (Result<Value, SaveError>) -> Void
+  ) -> @Sendable (Result<Value, SaveError>) -> Void {
+    { [weak watch] result in
       if case .failure(.store(.schemaChanged)) = result { watch?.checkSchema() }
       completion(result)
     }
@@ -62,17 +65,17 @@ extension PostgresStore {
 private final class SavedResult: Sendable {
   // Protects the result.
   private let result = Mutex<Result<SaveResult, SaveError>?>(nil)
-  private let isThere = MonotonicSemaphore()
+  private let isSet = MonotonicSemaphore()
 
   func set(_ newResult: Result<SaveResult, SaveError>) {
     result.withLock { $0 = newResult }
-    isThere.signal()
+    isSet.signal()
   }
 
   func wait() -> Result<SaveResult, SaveError> {
     while true {
       if let result = result.withLock({ $0 }) { return result }
-      _ = isThere.wait(seconds: 60)
+      _ = isSet.wait(seconds: 60)
     }
   }
 }

@@ -19,7 +19,8 @@ public struct PostgresStoreOptions: Sendable {
   /// The model of the database; nil for the model that the database stores, or that its tables
   /// imply. In a database without tables its tables are created.
   public var model: ModelFile?
-  /// The maximum number of connections that read at the same time. One more watches for commits.
+  /// The maximum number of connections for reads and saves. The store opens two more, which watch for commits
+  /// and compare the tables, and each minute one to prune the history.
   public var connections = 16
   /// The age of the last successful poll for commits after which the store is not healthy.
   var maxMonitorAge = Duration.seconds(10)
@@ -30,7 +31,7 @@ public struct PostgresStoreOptions: Sendable {
   var timeLimit: Duration { Self.duration(queryTimeout) }
   var keptTime: Duration { Self.duration(keptSeconds) }
 
-  /// At most thirty years, which stand for infinity.
+  /// Converts seconds, at most 1e9, about 32 years. Negative values and NaN become 0.
   private static func duration(_ seconds: Double) -> Duration {
     .seconds(seconds > 0 ? min(seconds, 1e9) : 0)
   }
@@ -44,7 +45,7 @@ public final class PostgresStore: ReopenableStore {
   public let properties: StoreProperties
   /// The tables for which this process created a history; empty if it was in place.
   public let newlyTracked: [String]
-  /// The tables that cannot be followed until other transactions release them.
+  /// The tables whose changes cannot be recorded until other transactions release them.
   public let lockedTables: [String]
   /// The reason why the store is read-only although the options allow saves; nil if it is not.
   public let readOnlyReason: String?
@@ -55,10 +56,10 @@ public final class PostgresStore: ReopenableStore {
   let changeQueries: ChangeQueries
   let pool: PostgresPool
   /// The tables whose changes are recorded; nil for a store without a history.
-  let captured: [CapturedTable]?
+  let tracked: [PostgresTrackedTable]?
   /// Their names.
-  let capturedNames: Set<String>
-  /// The tables and views that a read locks.
+  let trackedNames: Set<String>
+  /// The tables and views that a read or a save locks.
   let lockable: [LockedTable]
   let timeLimit: Duration
   let maxResponseBytes: Int
@@ -70,21 +71,22 @@ public final class PostgresStore: ReopenableStore {
   /// Connects to the database, which must exist, and starts its history unless it is read-only.
   ///
   /// - Parameter target: a URL such as `postgres://host/database`, or libpq's `keyword=value` pairs.
-  /// - Throws: ``StoreError/unusable(_:)`` if the database cannot be served.
+  /// - Throws: ``StoreError/storageFailed(_:)`` if no connection can be opened, ``StoreError/unusable(_:)`` if the
+  ///   database cannot be served.
   public init(_ target: String, options: PostgresStoreOptions = .init()) throws(StoreError) {
     let opening = try DatabaseOpening(target, options)
     model = opening.introspection.model
-    captured = opening.captured
-    capturedNames = Set(opening.captured?.map(\.name) ?? [])
+    tracked = opening.tracked
+    trackedNames = Set(opening.tracked?.map(\.name) ?? [])
     lockable = opening.catalog.lockable
     newlyTracked = opening.newlyTracked
     lockedTables = opening.locked.map(\.name)
     readOnlyReason = opening.readOnlyReason
     composer = FetchComposer(model: model, schema: opening.introspection.schema)
     changeQueries = ChangeQueries(
-      model: model, schema: opening.introspection.schema, captured: opening.captured ?? [])
+      model: model, schema: opening.introspection.schema, tracked: opening.tracked ?? [])
     properties = StoreProperties(
-      kind: "postgres", isReadOnly: opening.captured == nil, name: opening.databaseName,
+      kind: "postgres", isReadOnly: opening.tracked == nil, name: opening.databaseName,
       connections: options.connections)
     timeLimit = options.timeLimit
     maxResponseBytes = options.maxResponseBytes
@@ -96,11 +98,11 @@ public final class PostgresStore: ReopenableStore {
     self.pool = pool
     let newest = NewestToken()
     self.newest = newest
-    watch = try storing { () throws(PostgresError) in
+    watch = try withStoreErrors { () throws(PostgresError) in
       try DatabaseWatch(target, opening, options, newest, pool)
     }
     saves =
-      captured == nil
+      tracked == nil
       ? nil : PostgresSaveExecutor(pool, opening, changeQueries, options)
     saves?.onCommit { [weak self] token in self?.recordSave(token) }
     do throws(StoreError) {
@@ -124,7 +126,8 @@ public final class PostgresStore: ReopenableStore {
     watch.onOutdated(body)
   }
 
-  /// The history is kept for a time that is long for every reader.
+  /// Records whether `reader` waits for changes. A demand does not delay pruning: the history is kept for
+  /// ``PostgresStoreOptions/keptSeconds``.
   public func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
     watch.record(hasWaiters: demand != .nothing, reader)
   }
@@ -141,12 +144,13 @@ public final class PostgresStore: ReopenableStore {
 }
 
 extension PostgresStore {
-  /// Removes the history's tables and triggers from a database. Returns false if there were none.
+  /// Removes the schema `livefetch` from a database: the history with its triggers, the model and the API keys.
+  /// Returns false if there was none.
   public static func detach(_ target: String) throws(StoreError) -> Bool {
     try connected(target) { connection throws(PostgresError) in
       let found = try connection.query(
         "SELECT count(*) > 0 FROM pg_catalog.pg_namespace WHERE nspname = 'livefetch'")
-      try PostgresHistory().detach(on: connection)
+      try PostgresHistory.detach(on: connection)
       return try found.bool(0, 0)
     }
   }
@@ -155,7 +159,7 @@ extension PostgresStore {
   static func connected<Result>(
     _ target: String, _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(StoreError) -> Result {
-    try storing { () throws(PostgresError) in
+    try withStoreErrors { () throws(PostgresError) in
       let connection = try PostgresConnection(target)
       defer { connection.close() }
       connection.deadline = .now + .seconds(60)

@@ -273,6 +273,16 @@ struct DatabaseImportTests {
     #expect(none.errors.contains("Thing has no property 'a'"))
   }
 
+  @Test("For a required text, null in JSON is refused, and an empty field in CSV is the empty text")
+  func nullText() throws {
+    let database = try Database()
+    let run = try database.run("n.ndjson", "{\"name\":null}\n", "--into", "city")
+    #expect(run.status == 65)
+    #expect(run.errors == "livefetch: n.ndjson: line 1: `name` may not be nil\n")
+    #expect(try database.run("n.csv", "name,population\n,3\n", "--into", "city").status == 0)
+    #expect(try database.rows("SELECT name, population FROM city WHERE id > 1") == ["|3"])
+  }
+
   @Test("--as-stored is refused")
   func asStored() throws {
     let database = try Database()

@@ -48,6 +48,19 @@ extension ImportTests {
     }
   }
 
+  @Test("For a required text, null in JSON is refused, and an empty field in CSV is the empty text")
+  func nullText() throws {
+    let folder = try Folder()
+    try folder.sql("CREATE TABLE R(id INTEGER PRIMARY KEY, t TEXT NOT NULL)", on: "r.sqlite")
+    try folder.write("{\"id\":1,\"t\":null}\n", to: "n.ndjson")
+    let run = try folder.run("import", "r.sqlite", "n.ndjson", "--into", "R")
+    #expect(run.status == 65)
+    #expect(run.errors == "livefetch: n.ndjson: line 1: `t` may not be nil\n")
+    try folder.write("id,t\n2,\n", to: "n.csv")
+    #expect(try folder.run("import", "r.sqlite", "n.csv", "--into", "R").status == 0)
+    #expect(try folder.sql("SELECT id, quote(t) FROM R", on: "r.sqlite") == ["2|''"])
+  }
+
   @Test("A record that repeats a field is refused")
   func repeatedField() throws {
     let folder = try Folder()

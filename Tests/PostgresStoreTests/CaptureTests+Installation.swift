@@ -29,7 +29,7 @@ extension CaptureTests {
     let writer = try PostgresConnection(target)
     try writer.execute("BEGIN; INSERT INTO busy VALUES (1)")
     let first = try history.install(on: connection)
-    #expect(first.captured.map(\.name) == ["city"])
+    #expect(first.tracked.map(\.name) == ["city"])
     #expect(first.locked.map(\.name) == ["busy"])
     let locked = Set(first.locked.map(\.oid))
     #expect(try history.isIntact(except: locked, on: connection))
@@ -41,7 +41,7 @@ extension CaptureTests {
     // A transaction that only reads the table holds nothing up.
     #expect(try history.canLock(anyOf: first.locked, on: connection))
     let second = try history.install(on: connection)
-    #expect(second.captured.map(\.name).sorted() == ["busy", "city"])
+    #expect(second.tracked.map(\.name).sorted() == ["busy", "city"])
     #expect(second.changed == ["busy"])
     #expect(second.locked.isEmpty)
     #expect(try history.isIntact(on: connection))
@@ -62,7 +62,7 @@ extension CaptureTests {
     try writer.execute("COMMIT")
     let locked = Set(found.locked.map(\.oid))
     #expect(try history.isIntact(except: locked, on: connection))
-    #expect(try history.install(on: connection).captured.count == 2)
+    #expect(try history.install(on: connection).tracked.count == 2)
     #expect(try history.isIntact(on: connection))
   }
 

@@ -66,11 +66,11 @@ extension CaptureTests {
   @Test("pruning continues with the other tables after one that it cannot prune")
   func pruningDespiteError() throws {
     try withDatabase("\(Self.city); CREATE TABLE town (id int PRIMARY KEY)") { connection, target in
-      let tables = try history.install(on: connection).captured
+      let tables = try history.install(on: connection).tracked
       #expect(tables.map(\.name) == ["city", "town"])
       try connection.execute("INSERT INTO town VALUES (1), (2)")
       try connection.execute("DROP TABLE \(tables[0].historyName) CASCADE")
-      let pruner = try HistoryPruner(history, tables, keeping: .zero) {
+      let pruner = try HistoryPruner(tables, keeping: .zero) {
         () throws(PostgresError) in try PostgresConnection(target)
       }
       defer { pruner.close() }

@@ -11,11 +11,11 @@ import Testing
 struct CaptureTests {
   static let city = "CREATE TABLE city (id int PRIMARY KEY, name text, size float8)"
 
-  let history = PostgresHistory()
+  let history = PostgresHistory.self
 
   /// Installs, and returns the table that is the only one.
-  func install(_ connection: PostgresConnection) throws -> CapturedTable {
-    try #require(try history.install(on: connection).captured.first)
+  func install(_ connection: PostgresConnection) throws -> PostgresTrackedTable {
+    try #require(try history.install(on: connection).tracked.first)
   }
 
   @Test("The rows before a large save are found by an anti join, whose time is not quadratic")
@@ -51,6 +51,20 @@ struct CaptureTests {
         try oldRows(of: table, since: start, on: connection) == [
           [1]: [1, "Bonn", 0.1], [2]: [2, "Ulm", 0.2], [3]: Optional<[PostgresValue]>.none,
         ])
+    }
+  }
+
+  @Test("keys of a type whose schema is named like another type are compared as text")
+  func keysOfOwnTypes() throws {
+    let types = "CREATE SCHEMA dates; CREATE TYPE dates.period AS RANGE (subtype = numeric);"
+    try withDatabase(
+      types + """
+        CREATE TABLE plan (at dates.period, day date, due timestamptz(3),
+          PRIMARY KEY (at, day, due))
+        """
+    ) { connection, _ in
+      let table = try install(connection)
+      #expect(table.identity() == #""at"::text COLLATE "C", "day", "due""#)
     }
   }
 
@@ -173,7 +187,7 @@ struct CaptureTests {
       INSERT INTO event VALUES (1), (11);
       """
     try withDatabase(script) { connection, _ in
-      let tables = try history.install(on: connection).captured
+      let tables = try history.install(on: connection).tracked
       let start = try position(connection)
       try connection.execute("TRUNCATE country CASCADE; TRUNCATE event1")
       try connection.execute("UPDATE event SET day = 2")

@@ -100,7 +100,8 @@ struct CatalogTests {
         "child table 0", "days view 0", "event partitionedTable 1", "old_days materializedView 0",
         "parent table 0",
       ])
-    #expect(catalog.tables.compactMap { CapturedTable($0)?.quotedName } == [#""public"."event""#])
+    #expect(
+      catalog.tables.compactMap { PostgresTrackedTable($0)?.quotedName } == [#""public"."event""#])
   }
 
   @Test(
@@ -109,8 +110,8 @@ struct CatalogTests {
   func names(_ name: String) throws {
     try withDatabase { connection, _ in
       try connection.execute("CREATE TABLE \(quoted(name)) (\(quoted(name)) text PRIMARY KEY)")
-      let history = PostgresHistory()
-      let table = try #require(try history.install(on: connection).captured.first)
+      let history = PostgresHistory.self
+      let table = try #require(try history.install(on: connection).tracked.first)
       let start = try position(connection)
       try connection.execute("INSERT INTO \(table.quotedName) VALUES (\(literal(name)))")
       #expect(

@@ -42,7 +42,7 @@ struct CommitMonitorTests {
     let target = try PostgresServer.shared().newDatabase()
     let connection = try PostgresConnection(target)
     try connection.execute("CREATE TABLE city (id int PRIMARY KEY)")
-    _ = try PostgresHistory().install(on: connection)
+    _ = try PostgresHistory.install(on: connection)
     return (target, connection)
   }
 
@@ -61,12 +61,12 @@ struct CommitMonitorTests {
   }
 
   /// Transactions of the other databases of the server may change positions at any time.
-  @Test("a commit that changes no captured table leaves what was read current")
+  @Test("a commit that changes no tracked table leaves what was read current")
   func otherCommit() throws {
     let target = try PostgresServer.shared().newDatabase()
     let connection = try PostgresConnection(target)
     try connection.execute("CREATE TABLE city (id int PRIMARY KEY)")
-    let tables = try PostgresHistory().install(on: connection).captured.map(\.historyName)
+    let tables = try PostgresHistory.install(on: connection).tracked.map(\.historyName)
     try connection.execute("CREATE TABLE heap (n int)")
     let open = try PostgresConnection(target)
     try open.execute("BEGIN; INSERT INTO city VALUES (7)")
@@ -158,7 +158,7 @@ struct CommitMonitorTests {
     let connection = try PostgresConnection(target)
     defer { connection.close() }
     try connection.execute("CREATE TABLE city (id int PRIMARY KEY)")
-    _ = try PostgresHistory().install(on: connection)
+    _ = try PostgresHistory.install(on: connection)
     let reports = Reports()
     let monitor = try reports.monitor(target)
     defer { monitor.close() }

@@ -21,7 +21,7 @@ struct ComposedFetchTests {
       try PostgresFunctions.install(connection)
       let catalog = try CatalogReader(connection: connection).read()
       let introspection = Introspection(
-        tables: catalog.composed(observable: []), dialect: .postgres())
+        tables: catalog.composed(tracked: []), dialect: .postgres())
       composer = FetchComposer(model: introspection.model, schema: introspection.schema)
     }
 

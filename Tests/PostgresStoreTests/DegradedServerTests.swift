@@ -85,7 +85,7 @@ struct DegradedServerTests {
   func truncatedTable() throws {
     try withDatabase(Self.tables) { connection, target in
       let tables = try CatalogReader(connection: connection).read().lockable
-      _ = try PostgresHistory().install(on: connection)
+      _ = try PostgresHistory.install(on: connection)
       let writer = try PostgresConnection(target)
       try writer.execute("BEGIN; LOCK TABLE city IN ACCESS EXCLUSIVE MODE; TRUNCATE city")
       let error = #expect(throws: PostgresError.self) {
@@ -115,6 +115,21 @@ struct DegradedServerTests {
       let person = try #require(store.model.entities.first { $0.name == "person" })
       let names = person.relationships.map { store.model.entities[$0.destination].name }
       #expect(names == ["city"])
+    }
+  }
+
+  @Test("a statement with too many parameters is refused, and the connection stays usable")
+  func manyParameters() throws {
+    try withDatabase("") { connection, _ in
+      #expect(
+        throws: StoreError.unsupported("A fetch with more than 65,535 constants over PostgreSQL")
+      ) {
+        try withStoreErrors { () throws(PostgresError) in
+          _ = try connection.query("SELECT 1", Array(repeating: .integer(1), count: 65_536))
+        }
+      }
+      let answer = try connection.query("SELECT 7").integer(0, 0)
+      #expect(answer == 7)
     }
   }
 
@@ -178,12 +193,12 @@ struct DegradedServerTests {
       #expect(try number("livefetch.livefetch_not(1e30)") == "-9223372036854775808")
       #expect(try number("livefetch.livefetch_remainder(-7, 4)") == "-3")
       #expect(throws: StoreError.self) {
-        try storing { () throws(PostgresError) in
+        try withStoreErrors { () throws(PostgresError) in
           _ = try connection.query("SELECT 1e400::numeric::float8")
         }
       }
       #expect(
-        StoreError(.refused(ServerError(sqlState: "22003", message: "out of range")))
+        StoreError(.server(ServerError(sqlState: "22003", message: "out of range")))
           == .unsupported("A calculation beyond the range of PostgreSQL's types"))
     }
   }
@@ -231,7 +246,7 @@ struct DegradedServerTests {
   @Test("an expired response is replaced by its key's next one, and pruning deletes the others")
   func expiredResponses() throws {
     try withDatabase(Self.tables) { connection, _ in
-      _ = try PostgresHistory().install(on: connection)
+      _ = try PostgresHistory.install(on: connection)
       for key in ["a", "b"] {
         try PostgresIdempotencyTable.insert(
           IdempotencyRecord(key: key, at: 1, fingerprint: "f", bytes: [1]), on: connection)

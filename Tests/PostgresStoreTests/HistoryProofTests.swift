@@ -41,7 +41,7 @@ struct HistoryProofTests {
     let target = try PostgresServer.shared().newDatabase()
     let connection = try PostgresConnection(target)
     try connection.execute(Self.schema)
-    let captured = try PostgresHistory().install(on: connection).captured
+    let tracked = try PostgresHistory.install(on: connection).tracked
     let epoch = try position(connection).epoch
     let isOver = Atomic(false)
     let writers = DispatchGroup()
@@ -62,7 +62,7 @@ struct HistoryProofTests {
         }
       }.start()
     }
-    var reader = StateReader(connection: connection, tables: captured, random: random)
+    var reader = StateReader(connection: connection, tables: tracked, random: random)
     for _ in 0..<300 {
       do {
         try reader.step()
@@ -90,7 +90,7 @@ struct HistoryProofTests {
     typealias State = [String: [[PostgresValue]: [PostgresValue]]]
 
     let connection: PostgresConnection
-    let tables: [CapturedTable]
+    let tables: [PostgresTrackedTable]
     var random: SeededRandom
     var known: [(snapshot: PostgresSnapshot, state: State)] = []
     var mismatches: [String] = []
@@ -145,7 +145,7 @@ struct HistoryProofTests {
     }
 
     private func read(
-      _ table: CapturedTable
+      _ table: PostgresTrackedTable
     ) throws(PostgresError) -> [[PostgresValue]: [PostgresValue]] {
       let rows = try connection.query("SELECT \(table.columnList) FROM \(table.quotedName)").rows()
       let places = table.key.compactMap { name in table.columns.firstIndex { $0.name == name } }

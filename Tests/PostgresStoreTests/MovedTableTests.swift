@@ -10,7 +10,7 @@ import Testing
 
 @Suite("PostgreSQL: restored tables and partitions", .mayBlock)
 struct MovedTableTests {
-  private let history = PostgresHistory()
+  private let history = PostgresHistory.self
 
   private func triggers(_ connection: PostgresConnection) throws -> [String] {
     let result = try connection.query(
@@ -40,7 +40,7 @@ struct MovedTableTests {
       let start = try position(copy)
       #expect(start.epoch != dumped.epoch)
       try copy.execute("UPDATE city SET name = 'b'; TRUNCATE event")
-      let old = try installed.captured.map { try oldRows(of: $0, since: start, on: copy) }
+      let old = try installed.tracked.map { try oldRows(of: $0, since: start, on: copy) }
       #expect(old == [[[1]: [1, "a"]], [[1]: [1]]])
       copy.close()
     }
@@ -61,7 +61,7 @@ struct MovedTableTests {
           + "ALTER TABLE event DETACH PARTITION later; TRUNCATE later; INSERT INTO later VALUES (12)"
       )
       #expect(try history.isIntact(on: connection) == false)
-      let tables = try history.install(on: connection).captured
+      let tables = try history.install(on: connection).tracked
       #expect(tables.map(\.name) == ["event", "later"])
       #expect(try history.isIntact(on: connection))
       let start = try position(connection)
@@ -87,7 +87,7 @@ struct MovedTableTests {
         CREATE ROLE \(role); GRANT CREATE ON SCHEMA public TO \(role); SET ROLE \(role);
         CREATE TABLE event (day int PRIMARY KEY) PARTITION BY RANGE (day); RESET ROLE
         """)
-      let table = try #require(try history.install(on: connection).captured.first)
+      let table = try #require(try history.install(on: connection).tracked.first)
       let writer = try PostgresConnection(target)
       try writer.execute(
         "SET ROLE \(role); CREATE TABLE e1 PARTITION OF event FOR VALUES FROM (0) TO (10); "

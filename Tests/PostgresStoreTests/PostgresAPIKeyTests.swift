@@ -29,6 +29,18 @@ struct PostgresAPIKeyTests {
     #expect(try !PostgresStore.addAPIKey(plain, to: target))
   }
 
+  @Test("keys whose times are of another type are refused, not valid for ever")
+  func unknownTimes() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    #expect(try PostgresStore.addAPIKey(Self.key("k1", "app"), to: target))
+    let connection = try PostgresConnection(target)
+    try connection.execute("ALTER TABLE livefetch.key ALTER expires TYPE numeric")
+    connection.close()
+    #expect(throws: StoreError.failed("PostgreSQL: a time in livefetch.key")) {
+      try PostgresStore.apiKeys(target)
+    }
+  }
+
   @Test("a revoked key stays, and its name is free again; an unknown one is not revoked")
   func revoked() throws {
     let target = try PostgresServer.shared().newDatabase()

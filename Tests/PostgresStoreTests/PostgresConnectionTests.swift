@@ -82,7 +82,7 @@ struct PostgresConnectionTests {
       let error = #expect(throws: PostgresError.self) {
         try connection.query("INSERT INTO t VALUES ($1)", [1])
       }
-      guard case .refused(let refusal) = error else {
+      guard case .server(let refusal) = error else {
         Issue.record("\(String(describing: error))")
         return
       }

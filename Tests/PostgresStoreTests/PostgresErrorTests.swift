@@ -11,7 +11,7 @@ struct PostgresErrorTests {
   private static func error(
     _ sqlState: String, _ message: String, _ function: String? = nil
   ) -> PostgresError {
-    .refused(ServerError(sqlState: sqlState, message: message, function: function))
+    .server(ServerError(sqlState: sqlState, message: message, function: function))
   }
 
   @Test("messages in another language have the same meaning")
@@ -58,7 +58,7 @@ struct PostgresErrorTests {
   func functions() throws {
     try withDatabase { connection, _ in
       let error = #expect(throws: PostgresError.self) { try connection.query("SELECT 1 / 0") }
-      guard case .refused(let refusal) = error else {
+      guard case .server(let refusal) = error else {
         Issue.record("\(String(describing: error))")
         return
       }

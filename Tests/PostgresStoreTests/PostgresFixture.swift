@@ -28,7 +28,7 @@ extension PostgresConnection {
     guard let start = try nextResult() else { throw .malformed("the server sent no result") }
     guard PQresultStatus(start.pointer) == PGRES_COPY_IN else {
       try finishResults()
-      throw .refused(ServerError(start.pointer))
+      throw .server(ServerError(start.pointer))
     }
     var sent = 0
     while sent < data.count {
@@ -59,7 +59,8 @@ func position(_ connection: PostgresConnection) throws -> PostgresPosition {
 /// The rows changed since a position, by their keys, with their values then; nil for a row that did not
 /// exist.
 func oldRows(
-  of table: CapturedTable, since position: PostgresPosition, on connection: PostgresConnection
+  of table: PostgresTrackedTable, since position: PostgresPosition,
+  on connection: PostgresConnection
 ) throws -> [[PostgresValue]: [PostgresValue]?] {
   let locked = LockedTable(oid: table.oid, name: table.name)
   return try HistoryTransaction.read([locked], on: connection) { (_) throws(PostgresError) in
@@ -69,7 +70,7 @@ func oldRows(
 
 /// The same in an open transaction.
 func oldRows(
-  of table: CapturedTable, since position: HistoryPosition, on connection: PostgresConnection
+  of table: PostgresTrackedTable, since position: HistoryPosition, on connection: PostgresConnection
 ) throws(PostgresError) -> [[PostgresValue]: [PostgresValue]?] {
   var fragment = table.overlay("old", at: position)
   fragment.text = "WITH \(fragment.text) SELECT * FROM old"

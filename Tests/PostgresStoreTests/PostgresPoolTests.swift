@@ -74,6 +74,28 @@ struct PostgresPoolTests {
     #expect(Set(found).count == 1)
   }
 
+  @Test("callers that connect at the same time learn that the server does not answer")
+  func silentServer() throws {
+    let (listener, port) = try LoopbackSocket.reservePort()
+    defer { close(listener) }
+    try #require(listen(listener, 16) == 0)
+    let pool = PostgresPool("host=127.0.0.1 port=\(port)", waitLimit: .milliseconds(100))
+    defer { pool.close() }
+    let errors = Mutex<[PostgresError?]>([])
+    let done = DispatchSemaphore(value: 0)
+    for _ in 0..<3 {
+      Thread.detachNewThread {
+        let error = #expect(throws: PostgresError.self) {
+          try pool.withConnection { (_) throws(PostgresError) in }
+        }
+        errors.withLock { $0.append(error) }
+        done.signal()
+      }
+    }
+    for _ in 0..<3 { done.wait() }
+    #expect(errors.withLock { $0.count { $0?.isDisconnected == true } } == 3)
+  }
+
   @Test("a connection that the server has closed is replaced")
   func replacedConnection() throws {
     let pool = PostgresPool(try Self.target(), connections: 1)

@@ -118,6 +118,34 @@ struct PostgresStoreTests {
     }
   }
 
+  @Test("a refused explanation names the reason and leaves no prepared statement")
+  func refusedExplanation() throws {
+    try withDatabase(Self.table + #"CREATE TABLE "Own"(id int PRIMARY KEY);"#) {
+      connection, target in
+      let role = "curious_\(target.hashValue.magnitude)"
+      try connection.execute(#"CREATE ROLE \#(role) LOGIN; ALTER TABLE "Own" OWNER TO \#(role)"#)
+      var options = PostgresStoreOptions()
+      options.connections = 1
+      let store = try PostgresStore(
+        target.replacing("user=tester", with: "user=\(role)"), options: options)
+      defer { store.close() }
+      for _ in 0..<2 {
+        #expect(
+          throws: StoreError.unsupported(
+            "Reading a table or column that the server's role may not read")
+        ) {
+          _ = try store.explain(ParityFixture.plan(store, "Note", ""), queryClass: .full)
+        }
+      }
+      let left = try store.pool.withConnection { connection throws(PostgresError) in
+        try connection.query(
+          "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'PREPARE %'"
+        ).integer(0, 0)
+      }
+      #expect(left == 0)
+    }
+  }
+
   @Test("a query ends at its time limit, and when it is cancelled")
   func limits() throws {
     let slow =

@@ -39,7 +39,7 @@ struct SaveFixture {
     """
   }
 
-  init() throws {
+  init(connections: Int = 16) throws {
     directory = try TemporaryDirectory()
     let path = directory.path + "/saves.sqlite"
     let file = Self.tables("INTEGER PRIMARY KEY").replacing(
@@ -55,7 +55,9 @@ struct SaveFixture {
         SELECT setval(pg_get_serial_sequence('"City"', 'id'), 20);
         """)
     connection.close()
-    postgres = try PostgresStore(target)
+    var options = PostgresStoreOptions()
+    options.connections = connections
+    postgres = try PostgresStore(target, options: options)
   }
 
   func close() {
@@ -205,6 +207,18 @@ extension SaveFixture {
 }
 
 extension SaveFixture {
+  /// Starts a save with a key on the database. The returned function waits for its outcome.
+  func begin(
+    _ body: String, once key: String
+  ) throws -> () -> Result<StoredResponse, SaveError>? {
+    let request = try SaveResolver(model: postgres.model).resolve(
+      JSON(parsing: Array(body.utf8)))
+    let once = IdempotentSave(key: key, fingerprint: "f") { _, _ in [] }
+    let outcome = Outcome<Result<StoredResponse, SaveError>>()
+    postgres.save(request, once: once) { outcome.set($0) }
+    return { outcome.wait() }
+  }
+
   /// Starts equal saves with one key on the database at the same time.
   func concurrently(
     _ count: Int, _ body: String, once key: String

@@ -361,6 +361,74 @@ struct SaveParityTests {
     #expect(try fixture.count("Log") == 1)
   }
 
+  @Test("an idempotent save is repeated when the server has dropped its prepared statements")
+  func droppedStatements() throws {
+    let fixture = try SaveFixture(connections: 1)
+    defer { fixture.close() }
+    let body = #"{"changes":[{"insert":"Log","values":{"number":1}}]}"#
+    #expect(try fixture.save(body, once: "a", "f", to: fixture.postgres) == ["1 false"])
+    try fixture.postgres.pool.withConnection { connection throws(PostgresError) in
+      _ = try connection.execute("DEALLOCATE ALL")
+    }
+    #expect(try fixture.begin(body, once: "b")()?.get().isRepeated == false)
+    #expect(try fixture.count("Log") == 2)
+  }
+
+  /// Returns true once a statement that begins with `command` waits for a lock.
+  private static func isWaiting(
+    _ command: String, seenBy connection: PostgresConnection
+  ) throws -> Bool {
+    try eventually(within: .seconds(60)) {
+      try connection.query(
+        """
+        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+          AND wait_event_type = 'Lock' AND query ^@ $1::text
+        """, [.text(command)]
+      ).integer(0, 0) > 0
+    }
+  }
+
+  @Test("an idempotent save needs no second connection, however many transactions begin meanwhile")
+  func manyTransactionsMeanwhile() throws {
+    let fixture = try SaveFixture(connections: 1)
+    defer { fixture.close() }
+    let holder = try PostgresConnection(fixture.target)
+    defer { holder.close() }
+    try holder.execute(#"BEGIN; LOCK TABLE "City" IN ACCESS EXCLUSIVE MODE"#)
+    let body = #"{"changes":[{"update":"City","id":10,"values":{"population":8}}]}"#
+    let result = try fixture.begin(body, once: "k")
+    let writer = try PostgresConnection(fixture.target)
+    defer { writer.close() }
+    #expect(try Self.isWaiting("LOCK TABLE", seenBy: writer))
+    for _ in 0..<150 { try writer.execute("SELECT pg_current_xact_id()") }
+    try holder.execute("ROLLBACK")
+    #expect(try result()?.get().isRepeated == false)
+  }
+
+  @Test("a save that has committed succeeds although its token cannot be read and the store closes")
+  func unreadableToken() throws {
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    let holder = try PostgresConnection(fixture.target)
+    defer { holder.close() }
+    try holder.execute(
+      """
+      CREATE FUNCTION hide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_advisory_xact_lock(1); ALTER TABLE livefetch.store RENAME TO hidden;
+        RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER hide AFTER INSERT ON "Log" DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION hide()
+      """)
+    try holder.execute("SELECT pg_advisory_lock(1)")
+    let result = try fixture.begin(
+      #"{"changes":[{"insert":"Log","values":{"number":1}}]}"#, once: "k")
+    #expect(try Self.isWaiting("COMMIT", seenBy: holder))
+    fixture.postgres.pool.close()
+    try holder.execute("SELECT pg_advisory_unlock(1)")
+    #expect(try result()?.get().isRepeated == false)
+    #expect(try holder.query(#"SELECT count(*) FROM "Log""#).integer(0, 0) == 1)
+  }
+
   @Test("the token of a save is not newer than a later read")
   func tokens() throws {
     let fixture = try SaveFixture()

@@ -213,6 +213,27 @@ struct MigrationLossTests {
         == #"{"id":1,"name":"Ann","age":40,"rank":null,"note":"n"}"#)
   }
 
+  @Test(
+    "A CHECK constraint is told from columns whose names contain the word", .onlyForFiles,
+    arguments: [
+      ("CHECK (extra <> '')", ["would lose the CHECK constraints of Author"]),
+      ("DEFAULT 'check (1)'", []),
+    ])
+  func checksBesideNames(_ column: String, _ expected: [String]) throws {
+    func checked(_ text: String) -> String {
+      text.replacing(#"{"name":"age""#, with: #"{"name":"checkedAt","type":"Date"},{"name":"age""#)
+    }
+    let file = try SampleModel.served(text: checked(MigrationTests.first))
+    file.stop()
+    try file.runExternally("ALTER TABLE Author ADD COLUMN extra TEXT \(column)")
+    var options = MigrationOptions()
+    options.isDryRun = true
+    let model = try ModelFile(parsing: Array(checked(Self.widened).utf8))
+    let losses = try file.migrate(to: model, options: options).losses
+    #expect(
+      losses.map { "would lose \($0)" }.filter { $0.contains("CHECK") } == expected, "\(losses)")
+  }
+
   @Test("A table that is not rebuilt keeps what the model does not know", .onlyForFiles)
   func unknownObjectsOfKeptTables() throws {
     let file = try MigrationTests.file()

@@ -8,10 +8,10 @@ import SQLComposer
 extension Dialect {
   /// The dialect of a store that serves the tables of the schema `public`.
   ///
-  /// - Parameter captured: the tables whose changes are recorded.
-  static func postgres(captured: [CapturedTable] = []) -> Dialect {
-    let captured = Dictionary(
-      captured.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  /// - Parameter tracked: the tables whose changes are recorded.
+  static func postgres(tracked: [PostgresTrackedTable] = []) -> Dialect {
+    let tracked = Dictionary(
+      tracked.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     return Dialect(
       collation: { isText($0) ? " COLLATE \"C\"" : "" },
       comparisonKey: { column in
@@ -49,7 +49,7 @@ extension Dialect {
       derivedText: { "((\($0))::text COLLATE \"C\")" },
       arithmetic: arithmetic,
       overlay: { layout, position in
-        captured[layout.table]?.overlay(layout.overlayName, at: position) ?? SQLFragment()
+        tracked[layout.table]?.overlay(layout.overlayName, at: position) ?? SQLFragment()
       },
       difference: difference, integer: { "(\($0))::int" }, integerFunction: integerFunction,
       pattern: pattern, distinctValues: distinctValues)

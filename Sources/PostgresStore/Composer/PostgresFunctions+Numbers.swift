@@ -5,29 +5,38 @@ extension PostgresFunctions {
   static let wholeParts = [("floor", "floor"), ("ceiling", "ceil"), ("trunc", "trunc")]
     .map { name, own in
       ["smallint", "integer", "bigint"].map { function(name, $0, result: $0, "$1") }.joined()
-        + function(name, "numeric", result: "numeric", "\(own)($1)")
-        + function(name, "double precision", result: "double precision", "\(own)($1)")
+        + function(name, "numeric", result: "numeric", "nullif(\(own)($1), 'NaN')")
+        + function(
+          name, "double precision", result: "double precision", "nullif(\(own)($1), 'NaN')")
     }.joined()
 
-  /// A result that is not a number is NULL.
+  /// SQL for the logarithm of half the least positive double: powers below it are 0.
+  static let lowestExponent = "-745.13"
+  /// SQL for a number just below the logarithm of the greatest double. A calculated logarithm is not exact, and
+  /// PostgreSQL refuses a result that is too large.
+  static let highestExponent = "709.7827128933"
+
+  /// A result that is not a number is NULL. NaN is greater than every number in PostgreSQL.
   static let numbers = [
-    function("sqrt", "float8", result: "float8", "CASE WHEN $1 >= 0 THEN sqrt($1) END"),
+    function(
+      "sqrt", "float8", result: "float8", "CASE WHEN $1 >= 0 THEN nullif(sqrt($1), 'NaN') END"),
     function(
       "ln", "float8", result: "float8",
-      "CASE WHEN $1 > 0 THEN ln($1) WHEN $1 = 0 THEN '-Infinity'::float8 END"),
+      "CASE WHEN $1 > 0 THEN nullif(ln($1), 'NaN') WHEN $1 = 0 THEN '-Infinity'::float8 END"),
     function(
       "log", "float8", result: "float8",
-      "CASE WHEN $1 > 0 THEN log($1) WHEN $1 = 0 THEN '-Infinity'::float8 END"),
+      "CASE WHEN $1 > 0 THEN nullif(log($1), 'NaN') WHEN $1 = 0 THEN '-Infinity'::float8 END"),
     function(
       "exp", "float8", result: "float8",
       """
-      CASE WHEN $1 > 709.782712893384 THEN 'Infinity'::float8 WHEN $1 < -745 THEN 0 ELSE exp($1) END
+      CASE WHEN $1 = 'NaN' THEN NULL WHEN $1 > 709.782712893384 THEN 'Infinity'::float8
+        WHEN $1 < \(lowestExponent) THEN 0 ELSE exp($1) END
       """),
     function("abs", "smallint", result: "numeric", "abs($1::numeric)"),
     function("abs", "integer", result: "numeric", "abs($1::numeric)"),
     function("abs", "bigint", result: "numeric", "abs($1::numeric)"),
-    function("abs", "numeric", result: "numeric", "abs($1)"),
-    function("abs", "float8", result: "float8", "abs($1)"),
+    function("abs", "numeric", result: "numeric", "nullif(abs($1), 'NaN')"),
+    function("abs", "float8", result: "float8", "nullif(abs($1), 'NaN')"),
   ].joined()
 
   /// Operators over integers of 64 bits. A remainder of a division by zero is NULL.
@@ -36,7 +45,7 @@ extension PostgresFunctions {
     function(
       "whole", "numeric", result: "bigint",
       """
-      CASE WHEN $1 >= 9223372036854775807 THEN 9223372036854775807
+      CASE WHEN $1 = 'NaN' THEN NULL WHEN $1 >= 9223372036854775807 THEN 9223372036854775807
         WHEN $1 <= -9223372036854775808 THEN (-9223372036854775808)::bigint
         ELSE trunc($1)::bigint END
       """),
@@ -51,9 +60,10 @@ extension PostgresFunctions {
     function(
       "left", "numeric, numeric", result: "bigint",
       """
-      CASE WHEN $2 BETWEEN 0 AND 63 THEN livefetch.livefetch_whole($1) << trunc($2)::int
-        WHEN $2 BETWEEN -63 AND -1 THEN livefetch.livefetch_whole($1) >> trunc(-$2)::int
-        WHEN $2 > 63 THEN 0 WHEN $1 < 0 THEN -1 WHEN $2 IS NOT NULL AND $1 IS NOT NULL THEN 0 END
+      CASE WHEN $1 IS NULL OR $2 IS NULL THEN NULL
+        WHEN trunc($2) BETWEEN 0 AND 63 THEN livefetch.livefetch_whole($1) << trunc($2)::int
+        WHEN trunc($2) BETWEEN -63 AND -1 THEN livefetch.livefetch_whole($1) >> trunc(-$2)::int
+        WHEN $2 > 0 OR livefetch.livefetch_whole($1) >= 0 THEN 0 ELSE -1 END
       """),
     function("right", "numeric, numeric", result: "bigint", "livefetch.livefetch_left($1, -$2)"),
     function(
@@ -68,27 +78,30 @@ extension PostgresFunctions {
       DECLARE size float8; is_odd boolean := FALSE; BEGIN
       IF x = 1 OR y = 0 THEN RETURN 1; END IF;
       IF x = 'NaN' OR y = 'NaN' THEN RETURN NULL; END IF;
-      IF abs(x) = 'Infinity' OR abs(y) = 'Infinity' THEN RETURN nullif(power(x, y), 'NaN'); END IF;
-      IF abs(y) < 9007199254740992 AND y = trunc(y) THEN is_odd := abs(y)::numeric % 2 = 1; END IF;
+      -- From 2^53 each double is an even number.
+      IF abs(y) < 9007199254740992 AND y = trunc(y) THEN is_odd := abs(y)::bigint % 2 = 1; END IF;
       IF x = 0 THEN
         IF y > 0 THEN RETURN CASE WHEN is_odd THEN x ELSE 0 END; END IF;
         RETURN CASE WHEN is_odd AND x::text = '-0' THEN '-Infinity' ELSE 'Infinity' END;
       END IF;
+      IF abs(x) = 'Infinity' OR abs(y) = 'Infinity' THEN
+        RETURN power(CASE WHEN y = trunc(y) THEN x ELSE abs(x) END, y);
+      END IF;
       IF x < 0 AND y <> trunc(y) THEN RETURN NULL; END IF;
       size := y * ln(abs(x));
-      IF size > 709.7827128933 THEN
+      IF size > \(highestExponent) THEN
         RETURN CASE WHEN x < 0 AND is_odd THEN '-Infinity' ELSE 'Infinity' END;
       END IF;
-      IF size < -745.13 THEN RETURN 0; END IF;
+      IF size < \(lowestExponent) THEN RETURN 0; END IF;
       RETURN power(x, y);
     END $$;
     CREATE OR REPLACE FUNCTION livefetch.livefetch_power(x numeric, y numeric) RETURNS numeric
       LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
       DECLARE result numeric := 1; square numeric := x; rest numeric := y; BEGIN
-      IF y >= 0 AND abs(x) <= 1 THEN
+      IF y >= 0 AND x IN (-1, 0, 1) AND y = trunc(y) THEN
         RETURN CASE WHEN y = 0 THEN 1 WHEN y % 2 = 0 THEN abs(x) ELSE x END;
       END IF;
-      IF y BETWEEN 0 AND 64 THEN
+      IF y BETWEEN 0 AND 64 AND y = trunc(y) THEN
         WHILE rest > 0 LOOP
           IF rest % 2 = 1 THEN result := result * square; END IF;
           rest := div(rest, 2);

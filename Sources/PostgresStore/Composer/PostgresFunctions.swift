@@ -138,18 +138,18 @@ enum PostgresFunctions {
       """
       CASE WHEN x = 0 OR y = 0 OR 'Infinity' IN (abs(x), abs(y)) OR 'NaN' IN (x, y)
           THEN nullif(x * y, 'NaN')
-        WHEN ln(abs(x)) + ln(abs(y)) > 709.7827128933
+        WHEN ln(abs(x)) + ln(abs(y)) > \(highestExponent)
           THEN CASE WHEN (x > 0) = (y > 0) THEN 'Infinity' ELSE '-Infinity' END::float8
-        WHEN ln(abs(x)) + ln(abs(y)) < -745.13 THEN 0 ELSE x * y END
+        WHEN ln(abs(x)) + ln(abs(y)) < \(lowestExponent) THEN 0 ELSE x * y END
       """),
     function(
       "over", "x float8, y float8", result: "float8",
       """
       CASE WHEN y = 0 THEN NULL
         WHEN x = 0 OR 'Infinity' IN (abs(x), abs(y)) OR 'NaN' IN (x, y) THEN nullif(x / y, 'NaN')
-        WHEN ln(abs(x)) - ln(abs(y)) > 709.7827128933
+        WHEN ln(abs(x)) - ln(abs(y)) > \(highestExponent)
           THEN CASE WHEN (x > 0) = (y > 0) THEN 'Infinity' ELSE '-Infinity' END::float8
-        WHEN ln(abs(x)) - ln(abs(y)) < -745.13 THEN 0 ELSE x / y END
+        WHEN ln(abs(x)) - ln(abs(y)) < \(lowestExponent) THEN 0 ELSE x / y END
       """),
   ].joined()
 

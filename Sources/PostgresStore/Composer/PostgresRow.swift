@@ -152,7 +152,7 @@ extension PostgresRow {
       if let instant = Instant(value) {
         bytes.append(json: instant)
       } else {
-        bytes.append(jsonString: Instant.infinity(value))
+        bytes.append(jsonString: value.infiniteDateText)
       }
     case .text(var text), .uuid(var text):
       text.withUTF8 { append(utf8: $0, format, to: &bytes) }

@@ -4,8 +4,8 @@
 import FetchModel
 
 extension StoredValue {
-  /// Dates become text whose order by bytes is the order of the instants. Decimals that are no
-  /// integers become the nearest double.
+  /// Dates become text whose order by bytes is the order of the instants. A decimal becomes an integer if 64
+  /// bits hold it, otherwise the nearest double. NaN becomes null.
   init(_ value: PostgresValue) {
     switch value {
     case .null: self = .null
@@ -15,7 +15,7 @@ extension StoredValue {
     case .numeric(let text): self.init(numeric: text)
     case .date, .timestamp:
       let text = Instant(value).map { DateStyle(.iso8601).comparable($0) }
-      self = .text(text.map { String(decoding: $0, as: UTF8.self) } ?? Instant.infinityKey(value))
+      self = .text(text.map { String(decoding: $0, as: UTF8.self) } ?? value.infiniteDateKey)
     case .text(let text), .uuid(let text), .json(let text): self = .text(text)
     case .bytes(let bytes), .other(_, let bytes): self = .blob(bytes)
     case .xid(let id): self = .integer(Int64(clamping: id))
@@ -48,18 +48,20 @@ extension Instant {
     default: return nil
     }
   }
+}
 
-  /// The server's text of an infinite date.
-  static func infinity(_ value: PostgresValue) -> String {
-    switch value {
+extension PostgresValue {
+  /// The server's text of this date, which is infinite.
+  var infiniteDateText: String {
+    switch self {
     case .date(.min), .timestamp(.min): "-infinity"
     default: "infinity"
     }
   }
 
-  /// The text of an infinite date that sorts before or after every other date.
-  fileprivate static func infinityKey(_ value: PostgresValue) -> String {
-    infinity(value) == "infinity" ? "infinity" : " -infinity"
+  /// The sort key of this date, which is infinite. A space sorts before every digit, a letter after.
+  fileprivate var infiniteDateKey: String {
+    infiniteDateText == "infinity" ? "infinity" : " -infinity"
   }
 }
 
@@ -71,7 +73,7 @@ enum DecimalDigits {
     var digits = Substring(text)
     while digits.utf8.last == 0x30 { digits.removeLast() }
     if digits.utf8.last == 0x2E { digits.removeLast() }
-    return digits == "-0" ? "0" : String(digits)
+    return String(digits)
   }
 }
 

@@ -3,7 +3,8 @@
 import CPostgres
 
 extension PostgresConnection {
-  /// Runs one statement, which is prepared on its first use unless it is long or searches.
+  /// Runs one statement, which is prepared on its first use unless
+  /// ``PreparedStatements/shouldPrepare(_:)`` is false.
   @discardableResult
   func query(
     _ sql: String, _ parameters: [PostgresValue] = []
@@ -21,19 +22,19 @@ extension PostgresConnection {
     }
   }
 
-  /// Runs one statement like ``query(_:_:)``, and passes each row to `body` as it arrives: a result in
-  /// memory and the number of a row in it. Rows after the one for which `body` returns false are
-  /// ignored.
+  /// Runs one statement and passes each row to `body` as it arrives: a result in memory and the number of a
+  /// row in it. Rows after the one for which `body` returns false are ignored. Unlike ``query(_:_:)``, throws
+  /// the error of a stale statement; the next call prepares it again.
   func stream(
     _ sql: String, _ parameters: [PostgresValue], _ body: (QueryResult, Int) -> Bool
   ) throws(PostgresError) {
     let parameters = try Self.parameters(of: parameters)
     try send(sql, parameters)
     PQsetSingleRowMode(handle)
-    var goesOn = true
+    var wantsMore = true
     do {
       _ = try results { result in
-        for number in 0..<result.rowCount where goesOn { goesOn = body(result, number) }
+        for number in 0..<result.rowCount where wantsMore { wantsMore = body(result, number) }
       }
     } catch {
       if error.isStaleStatement { statements.remove(Self.key(sql, parameters)) }
@@ -41,20 +42,25 @@ extension PostgresConnection {
     }
   }
 
-  /// Throws the server's own error for a text with U+0000, which libpq would cut there.
+  /// Throws the server's own errors for a text with U+0000, which libpq would cut there, and for more
+  /// parameters than the protocol allows.
   private static func parameters(
     of values: [PostgresValue]
   ) throws(PostgresError) -> [PostgresValue.Parameter] {
+    guard values.count <= 65_535 else {
+      throw .server(
+        ServerError(sqlState: "54023", message: "a statement has more than 65,535 parameters"))
+    }
     let parameters = values.map(\.parameter)
     guard !parameters.contains(where: { !$0.isBinary && $0.bytes?.contains(0) == true }) else {
-      throw .refused(
+      throw .server(
         ServerError(sqlState: "22021", message: "text contains the character U+0000"))
     }
     return parameters
   }
 
   /// Runs statements without parameters in one round trip, in one transaction unless they contain
-  /// commands for transactions. Values have the form of text.
+  /// transaction commands. Results are in text format.
   @discardableResult
   func execute(_ script: String) throws(PostgresError) -> [QueryResult] {
     try finishCommit()
@@ -70,27 +76,21 @@ extension PostgresConnection {
     return last
   }
 
-  /// Sends a statement, which is prepared on its first use if ``PreparedStatements/keeps(_:)`` is true.
+  /// Sends a statement, and prepares it before its first use.
   private func send(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) {
-    let values = ParameterArrays(parameters)
-    guard PreparedStatements.keeps(sql) else {
-      try finishCommit()
-      let types = parameters.map(\.type)
-      let sent = values.withPointers { pointers, lengths, formats in
+    let name = PreparedStatements.shouldPrepare(sql) ? try prepare(sql, parameters) : nil
+    try finishCommit()
+    let count = Int32(parameters.count)
+    let format = QueryResult.Format.binary.rawValue
+    let sent = ParameterArrays(parameters).withPointers { pointers, lengths, formats in
+      if let name {
+        PQsendQueryPrepared(handle, name, count, pointers, lengths, formats, format)
+      } else {
         PQsendQueryParams(
-          handle, sql, Int32(parameters.count), types, pointers, lengths, formats,
-          QueryResult.Format.binary.rawValue)
+          handle, sql, count, parameters.map(\.type), pointers, lengths, formats, format)
       }
-      guard sent == 1 else { throw sendFailure }
-      return
-    }
-    let name = try prepare(sql, parameters)
-    let sent = values.withPointers { pointers, lengths, formats in
-      PQsendQueryPrepared(
-        handle, name, Int32(parameters.count), pointers, lengths, formats,
-        QueryResult.Format.binary.rawValue)
     }
     guard sent == 1 else { throw sendFailure }
   }
@@ -101,8 +101,8 @@ extension PostgresConnection {
   ) throws(PostgresError) -> String {
     try finishCommit()
     let key = Self.key(sql, parameters)
-    let types = parameters.map(\.type)
     if let name = statements.name(for: key) { return name }
+    let types = parameters.map(\.type)
     let (name, evicted) = statements.insert(key)
     do throws(PostgresError) {
       if let evicted { try execute("DEALLOCATE \(evicted)") }
@@ -117,7 +117,7 @@ extension PostgresConnection {
     return name
   }
 
-  /// The same text is prepared again for parameters that carry other types.
+  /// Returns the key of a statement: its text, and the types of its parameters if any has one.
   private static func key(_ sql: String, _ parameters: [PostgresValue.Parameter]) -> String {
     let types = parameters.map(\.type)
     return types.allSatisfy { $0 == 0 } ? sql : "\(types) \(sql)"

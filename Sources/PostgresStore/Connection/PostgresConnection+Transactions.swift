@@ -13,7 +13,7 @@ extension PostgresConnection {
     do {
       try execute("\(begin); \(statementTimeout); \(script)")
       let result = try body()
-      try commit("")
+      try commit()
       return result
     } catch {
       rollBack()
@@ -52,15 +52,11 @@ extension PostgresConnection {
     }
   }
 
-  /// Commits. Returns the value of `query`, which runs first in the same round trip. Throws if the
-  /// transaction had failed, so that the server has rolled it back.
-  @discardableResult
-  func commit(_ query: String) throws(PostgresError) -> String {
-    let results = try execute("\(query); COMMIT")
-    guard results.last?.command == "COMMIT" else {
-      throw .refused(ServerError(sqlState: "25P02", message: "the transaction had failed"))
+  /// Commits. Throws if the transaction had failed, so that the server has rolled it back.
+  func commit() throws(PostgresError) {
+    guard try execute("COMMIT").last?.command == "COMMIT" else {
+      throw .server(ServerError(sqlState: "25P02", message: "the transaction had failed"))
     }
-    return results.first?.text(0, 0) ?? ""
   }
 
   private func sendCommit() throws(PostgresError) {
@@ -86,15 +82,16 @@ extension PostgresConnection {
   }
 
   /// Ends the open transaction. If that fails, the connection is unusable and the pool closes it.
-  func rollBack() { end("ROLLBACK") }
+  func rollBack() { cleanUp("ROLLBACK") }
 
   /// Lets a read transaction in which a statement has failed read its snapshot again. The other tables
   /// that this statement locked are not locked any more.
   func recover() {
-    if hasFailed { end("ROLLBACK TO SAVEPOINT livefetch") }
+    if hasFailed { cleanUp("ROLLBACK TO SAVEPOINT livefetch") }
   }
 
-  private func end(_ command: String) {
+  /// Runs a command that ends something. No deadline and no cancellation stops it; its error is ignored.
+  func cleanUp(_ command: String) {
     let (deadline, isCancelled) = (deadline, isCancelled)
     defer { (self.deadline, self.isCancelled) = (deadline, isCancelled) }
     // A deadline that has passed must not end this statement as well.

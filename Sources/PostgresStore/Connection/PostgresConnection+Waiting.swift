@@ -37,7 +37,7 @@ extension PostgresConnection {
   private func error(of result: QueryResult) -> PostgresError {
     let error = ServerError(result.pointer)
     // query_canceled: `statement_timeout`, unless another session cancelled it.
-    return error.sqlState == "57014" ? .timedOut : .refused(error)
+    return error.sqlState == "57014" ? .timedOut : .server(error)
   }
 
   /// The next result; nil when there are no more.

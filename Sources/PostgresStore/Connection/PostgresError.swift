@@ -4,8 +4,8 @@ import CPostgres
 
 /// An error of a connection.
 enum PostgresError: Error, Hashable, Sendable {
-  /// The server refused a statement. An open transaction is aborted then.
-  case refused(ServerError)
+  /// The server reported an error. An open transaction is aborted then.
+  case server(ServerError)
   /// The server could not be reached, or the connection was lost. The text is only for the log. If
   /// this happens during a commit, its outcome is unknown.
   case disconnected(String)
@@ -22,15 +22,12 @@ enum PostgresError: Error, Hashable, Sendable {
 }
 
 /// An error that the server reported.
-struct ServerError: Error, Hashable, Sendable {
+struct ServerError: Hashable, Sendable {
   /// The five characters of its SQLSTATE.
   var sqlState: String
   var message: String
   var detail: String?
   var hint: String?
-  /// The position in the statement's text, in characters from 1.
-  var position: Int?
-  var schema: String?
   var table: String?
   var column: String?
   var constraint: String?
@@ -49,8 +46,7 @@ extension ServerError {
       sqlState: field(cpostgres_sqlstate) ?? "",
       message: field(cpostgres_message) ?? String(cString: PQresultErrorMessage(result)),
       detail: field(cpostgres_detail), hint: field(cpostgres_hint),
-      position: field(cpostgres_position).flatMap { Int($0) },
-      schema: field(cpostgres_schema), table: field(cpostgres_table),
+      table: field(cpostgres_table),
       column: field(cpostgres_column), constraint: field(cpostgres_constraint),
       function: field(cpostgres_function))
   }
@@ -61,15 +57,18 @@ extension ServerError {
 
 extension ServerError: CustomStringConvertible {
   var description: String {
-    [Optional("\(sqlState): \(message)"), detail, hint].compactMap(\.self).joined(separator: "; ")
+    ["\(sqlState): \(message)", detail, hint].compactMap { $0 }.joined(separator: "; ")
   }
 }
 
 extension PostgresError {
   /// The SQLSTATE, if the server reported the error.
   var sqlState: String? {
-    if case .refused(let error) = self { error.sqlState } else { nil }
+    if case .server(let error) = self { error.sqlState } else { nil }
   }
+
+  /// insufficient_privilege.
+  var isPrivilegeError: Bool { sqlState == "42501" }
 
   /// lock_not_available: a lock was not free within `lock_timeout`.
   var isLockTimeout: Bool { sqlState == "55P03" }
@@ -85,7 +84,7 @@ extension PostgresError {
   /// True if a prepared statement is out of date: the server no longer has it, or a table has
   /// changed since.
   var isStaleStatement: Bool {
-    guard case .refused(let error) = self else { return false }
+    guard case .server(let error) = self else { return false }
     return error.sqlState == "26000" || error.isStalePlan
   }
 }

@@ -35,7 +35,7 @@ extension PostgresValue {
   }
 
   /// Converts days since 1970 to days since 2000. The least and the greatest number are PostgreSQL's
-  /// infinite dates.
+  /// infinite dates. Dates before the least one become -infinity.
   private static func daysSince2000(_ days: Int32) -> Int32 {
     if days == .min || days == .max { return days }
     let (difference, overflow) = days.subtractingReportingOverflow(daysTo2000)

@@ -10,25 +10,27 @@ final class PostgresPool: Sendable {
     var idle: [PostgresConnection] = []
     /// The number of connections in use, and of those that are being opened.
     var busy = 0
-    /// After the server has refused a further connection: the time before which no other one is opened while
-    /// some are in use.
-    var nextAttempt: ContinuousClock.Instant?
+    /// The number of connections that are being opened.
+    var opening = 0
+    /// After a connection could not be opened: the error, and the time before which no other one is opened
+    /// while some are busy.
+    var failure: (error: PostgresError, nextAttempt: ContinuousClock.Instant)?
     var isClosed = false
 
     /// True if a caller without an idle connection waits for one in use instead of opening another one.
     var mustWait: Bool {
-      guard idle.isEmpty, busy > 0, let nextAttempt else { return false }
-      return ContinuousClock.now < nextAttempt
+      guard idle.isEmpty, busy > 0, let failure else { return false }
+      return ContinuousClock.now < failure.nextAttempt
     }
   }
 
-  /// The pause before another connection is tried after a refused one.
+  /// The pause before another connection is tried after one that failed.
   private static let pause = Duration.seconds(1)
 
   private let target: String
   private let setup: String
-  /// Protects the state. `Mutex` hands itself to the thread that waits longest, and with more
-  /// threads than cores they would all wait for each other's turn.
+  /// Protects `state`. Not a `Mutex`, which passes to the thread that waits longest: with more threads than
+  /// cores, each call would wait for a switch of threads.
   private let lock = NSLock()
   nonisolated(unsafe) private var state = State()
   /// As many permits as there may be connections.
@@ -51,8 +53,8 @@ final class PostgresPool: Sendable {
     permits = MonotonicSemaphore(value: max(1, connections))
   }
 
-  /// Runs `body` with a connection on this thread, which waits for both. If the server refuses a further
-  /// connection, waits for one that is in use.
+  /// Runs `body` with a connection. Blocks this thread until one is free. If no further one can be opened,
+  /// waits for one that is in use.
   ///
   /// - Parameter deadline: the end of the wait for a connection.
   func withConnection<Result>(
@@ -64,23 +66,32 @@ final class PostgresPool: Sendable {
     guard permits.wait(seconds: limit / .seconds(1)) else { throw .noFreeConnection }
     defer { permits.signal() }
     while true {
-      if let connection = try checkOut(until: deadline) {
+      if let connection = try checkOut(until: end) {
         defer { putBack(connection) }
         return try body(connection)
       }
-      guard ContinuousClock.now < end else { throw .noFreeConnection }
+      guard ContinuousClock.now < end else { throw reasonForNone }
       usleep(5_000)
     }
   }
 
-  /// The numbers of open connections.
+  /// The error of a wait that has ended without a connection.
+  private var reasonForNone: PostgresError {
+    lock.withLock {
+      // A server may allow fewer connections than the pool.
+      let isInUse = state.busy > state.opening
+      return isInUse ? .noFreeConnection : state.failure?.error ?? .noFreeConnection
+    }
+  }
+
+  /// The numbers of idle connections, and of those in use or being opened.
   var connectionCounts: (idle: Int, busy: Int) {
     lock.withLock { (state.idle.count, state.busy) }
   }
 
-  /// Returns nil if the server refuses a further connection while others are in use.
+  /// Returns nil if no further connection can be opened while others are busy.
   private func checkOut(
-    until deadline: ContinuousClock.Instant?
+    until deadline: ContinuousClock.Instant
   ) throws(PostgresError) -> PostgresConnection? {
     while true {
       let (known, isClosed, mustWait) = lock.withLock {
@@ -97,19 +108,20 @@ final class PostgresPool: Sendable {
     }
   }
 
-  /// Returns nil if the server refuses the connection while there are others.
+  /// Returns nil if the connection fails while there are others.
   private func open(
-    until deadline: ContinuousClock.Instant?
+    until deadline: ContinuousClock.Instant
   ) throws(PostgresError) -> PostgresConnection? {
-    let limit = deadline.map { $0 - .now } ?? PostgresConnection.defaultLimit
+    lock.withLock { state.opening += 1 }
+    defer { lock.withLock { state.opening -= 1 } }
     do throws(PostgresError) {
-      let connection = try PostgresConnection(target, setup: setup, within: limit)
-      lock.withLock { state.nextAttempt = nil }
+      let connection = try PostgresConnection(target, setup: setup, within: deadline - .now)
+      lock.withLock { state.failure = nil }
       return connection
     } catch {
       let hasOthers = lock.withLock {
         state.busy -= 1
-        state.nextAttempt = ContinuousClock.now + Self.pause
+        state.failure = (error, .now + Self.pause)
         return state.busy > 0 || !state.idle.isEmpty
       }
       guard hasOthers else { throw error }

@@ -15,14 +15,14 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
   /// - Throws: ``StoreError/unusable(_:)`` if the database has tables, or cannot have the model's.
   public init(_ target: String, model: ModelFile) throws(StoreError) {
     tables = try ModelInstallation.tables(of: model)
-    let connection = try storing { () throws(PostgresError) in
+    let connection = try withStoreErrors { () throws(PostgresError) in
       try PostgresConnection(target, setup: "SET search_path = \(quoted(Catalog.schema))")
     }
     self.connection = connection
     save = PostgresSaveConnection(connection, hasSavepoints: false, maxResponseBytes: .max)
     do throws(StoreError) {
       try run("BEGIN")
-      let catalog = try storing { () throws(PostgresError) in
+      let catalog = try withStoreErrors { () throws(PostgresError) in
         try CatalogReader(connection: connection).read()
       }
       guard catalog.tables.isEmpty else { throw .unusable("the database has tables already") }
@@ -39,7 +39,7 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
     do throws(PostgresError) {
       try connection.execute(sql)
     } catch {
-      guard case .refused(let refusal) = error else { throw StoreError(error) }
+      guard case .server(let refusal) = error else { throw StoreError(error) }
       throw .unusable(refusal.message)
     }
   }
@@ -79,7 +79,9 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
 extension PostgresStore {
   /// Returns the model that a database stores; nil if it stores none.
   public static func storedModel(_ target: String) throws(StoreError) -> ModelFile? {
-    let connection = try storing { () throws(PostgresError) in try PostgresConnection(target) }
+    let connection = try withStoreErrors { () throws(PostgresError) in
+      try PostgresConnection(target)
+    }
     defer { connection.close() }
     return try ModelInstallation.storedModel(on: connection)
   }

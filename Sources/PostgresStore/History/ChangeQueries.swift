@@ -6,7 +6,7 @@ import SQLResults
 
 /// A tracked table: its history table, and the query of its changes.
 struct ChangedTable: Sendable {
-  let captured: CapturedTable
+  let history: PostgresTrackedTable
   let tracked: TrackedTable
   let query: ChangeQuery
 }
@@ -15,13 +15,13 @@ struct ChangedTable: Sendable {
 struct ChangeQueries: Sendable {
   private let tables: [ChangedTable]
 
-  init(model: Model, schema: Schema, captured: [CapturedTable]) {
+  init(model: Model, schema: Schema, tracked: [PostgresTrackedTable]) {
     let histories = Dictionary(
-      captured.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+      tracked.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     tables = schema.trackedTables(model).compactMap { table in
       histories[table.layout.table].map {
         ChangedTable(
-          captured: $0, tracked: table,
+          history: $0, tracked: table,
           query: ChangeQuery(table: table, schema: schema, model: model))
       }
     }
@@ -34,8 +34,8 @@ struct ChangeQueries: Sendable {
     guard !tables.isEmpty else { return [] }
     let tests = tables.map { table in
       """
-      EXISTS (SELECT FROM \(table.captured.historyName), p WHERE livefetch_xid >= p.e) \
-      OR EXISTS (SELECT FROM \(table.captured.historyName), p WHERE livefetch_xid = ANY (p.i))
+      EXISTS (SELECT FROM \(table.history.historyName), p WHERE livefetch_xid >= p.e) \
+      OR EXISTS (SELECT FROM \(table.history.historyName), p WHERE livefetch_xid = ANY (p.i))
       """
     }
     let sql = SQLFragment(

@@ -84,7 +84,7 @@ final class CommitMonitor: Sendable {
     }
   }
 
-  /// True if no captured table has changed since the position, as the newest report shows if it is not
+  /// True if no tracked table has changed since the position, as the newest report shows if it is not
   /// older than a moment.
   ///
   /// - Parameter isExact: true to return true only for the newest position itself.
@@ -208,7 +208,7 @@ extension CommitMonitor {
     return isNew
   }
 
-  /// True if a captured table may have changed since the last report in which one had.
+  /// True if a tracked table may have changed since the last report in which one had.
   private func hasChanged(
     in report: Report, _ connection: PostgresConnection
   ) throws(PostgresError) -> Bool {

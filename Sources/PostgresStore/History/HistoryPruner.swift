@@ -6,24 +6,23 @@ import Synchronization
 
 /// Prunes a history while a store serves it. Used from any thread.
 final class HistoryPruner: Sendable {
+  /// The seconds between two runs.
   private static let interval: Double = 60
   /// The maximum number of rows that one statement deletes.
   private static let rowsPerStatement = 5_000
   /// The time limit of one statement.
   private static let timeLimit = Duration.seconds(10)
 
-  private let history: PostgresHistory
-  private let tables: [CapturedTable]
+  private let tables: [PostgresTrackedTable]
   private let keptTime: Duration
   private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
   private let wakeup = MonotonicSemaphore()
   private let isClosed = Atomic(false)
 
   init(
-    _ history: PostgresHistory, _ tables: [CapturedTable], keeping time: Duration,
+    _ tables: [PostgresTrackedTable], keeping time: Duration,
     connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection
   ) throws(PostgresError) {
-    self.history = history
     self.tables = tables
     keptTime = time
     self.connect = connect
@@ -49,12 +48,13 @@ final class HistoryPruner: Sendable {
     let connection = try connect()
     defer { connection.close() }
     connection.deadline = .now + Self.timeLimit
-    try history.mark(on: connection)
-    try history.advanceHorizon(keeping: keptTime, on: connection)
-    for table in tables {
-      // The error of one table concerns no other one.
+    try PostgresHistory.mark(on: connection)
+    connection.deadline = .now + Self.timeLimit
+    try PostgresHistory.advanceHorizon(keeping: keptTime, on: connection)
+    for table in tables where !isClosed.load(ordering: .relaxed) {
+      // An error in one table does not stop the pruning of the next one.
       try? repeatUntilDone(on: connection) { () throws(PostgresError) in
-        try history.prune(table, limit: Self.rowsPerStatement, on: connection)
+        try PostgresHistory.prune(table, limit: Self.rowsPerStatement, on: connection)
       }
     }
     try repeatUntilDone(on: connection) { () throws(PostgresError) in
@@ -62,7 +62,7 @@ final class HistoryPruner: Sendable {
     }
   }
 
-  /// Runs `body` until it returns less than the limit.
+  /// Repeats `body` until it deletes fewer than `rowsPerStatement` rows or the pruner is closed.
   private func repeatUntilDone(
     on connection: PostgresConnection, _ body: () throws(PostgresError) -> Int
   ) throws(PostgresError) {

@@ -84,7 +84,7 @@ extension PostgresSnapshot {
   var parameters: [PostgresValue] { [.xid(end), arrayText(inProgress)] }
 }
 
-extension CapturedTable {
+extension PostgresTrackedTable {
   /// A common table expression: the state at a position of each row changed since, as
   /// `livefetch_existed` and the columns with their types in the table. The changes since are two
   /// ranges of the history's primary key: the rows now visible that were not visible then.
@@ -114,7 +114,7 @@ extension CapturedTable {
   }
 }
 
-extension CapturedTable {
+extension PostgresTrackedTable {
   /// SQL that is true for a history row `c` of `changes` that holds a row as it was before the transaction:
   /// no other history row of the same transaction created that version.
   /// An inserted row has no old version, and NULL equals no place. PostgreSQL carries out a NOT EXISTS

@@ -3,7 +3,7 @@
 extension PostgresHistory {
   /// Records the current snapshot with its time, so that ``advanceHorizon(keeping:on:)`` finds it
   /// later. At most one record a minute is kept, whatever the number of servers.
-  func mark(on connection: PostgresConnection) throws(PostgresError) {
+  static func mark(on connection: PostgresConnection) throws(PostgresError) {
     try connection.query(
       """
       INSERT INTO livefetch.mark (snapshot)
@@ -16,7 +16,7 @@ extension PostgresHistory {
 
   /// Moves the horizon to the newest recorded snapshot that is older than `age`. Tokens before it
   /// expire. It never moves back.
-  func advanceHorizon(
+  static func advanceHorizon(
     keeping age: Duration, on connection: PostgresConnection
   ) throws(PostgresError) {
     let seconds = PostgresValue.double(age / .seconds(1))
@@ -43,8 +43,8 @@ extension PostgresHistory {
   /// Deletes at most `limit` rows of one table's history that no valid token needs. Returns the
   /// number of deleted rows: fewer than `limit` at the end. Servers that prune at the same time
   /// delete different rows and do not wait for each other.
-  func prune(
-    _ table: CapturedTable, limit: Int, on connection: PostgresConnection
+  static func prune(
+    _ table: PostgresTrackedTable, limit: Int, on connection: PostgresConnection
   ) throws(PostgresError) -> Int {
     let result = try connection.query(
       """

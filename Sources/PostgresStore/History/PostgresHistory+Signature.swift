@@ -30,7 +30,7 @@ extension PostgresHistory {
           f.proname, md5(f.prosrc), f.prosecdef), ',' ORDER BY t.tgrelid, t.tgname)
         FROM pg_catalog.pg_trigger AS t JOIN pg_catalog.pg_proc AS f ON f.oid = t.tgfoid
         WHERE f.pronamespace = 'livefetch'::regnamespace
-          AND f.proname = ANY (ARRAY[\(CapturedTable.functionNames)]::name[])
+          AND f.proname = ANY (ARRAY[\(PostgresTrackedTable.functionNames)]::name[])
           AND t.tgrelid = ANY (ARRAY(SELECT r.relation UNION ALL
             SELECT p.relid::oid FROM pg_catalog.pg_partition_tree(r.relation) AS p)))))
     """
@@ -47,11 +47,11 @@ extension PostgresHistory {
     return result.rowCount == 0 ? nil : result.text(0, 0)
   }
 
-  /// True if no captured table, history or trigger has changed since the installation, no change was
+  /// True if no tracked table, history or trigger has changed since the installation, no change was
   /// lost, and no table has been added. O(columns).
   ///
   /// - Parameter locked: the tables that were locked at the installation, which may differ.
-  func isIntact(
+  static func isIntact(
     except locked: Set<OID> = [], on connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
     let others = "relation <> ALL ('{\(locked.map(String.init).joined(separator: ","))}'::oid[])"
@@ -67,9 +67,9 @@ extension PostgresHistory {
         (SELECT string_agg(relation::text, ',') FROM livefetch.captured)
       """)
     guard try result.bool(0, 0) else { return false }
-    let captured = Set(result.text(0, 1).split(separator: ",").compactMap { UInt32($0) })
+    let tracked = Set(result.text(0, 1).split(separator: ",").compactMap { UInt32($0) })
     let catalog = try CatalogReader(connection: connection).read()
-    let tables = Set(catalog.tables.compactMap { CapturedTable($0)?.oid })
-    return captured.subtracting(locked) == tables.subtracting(locked)
+    let tables = Set(catalog.tables.compactMap { PostgresTrackedTable($0)?.oid })
+    return tracked.subtracting(locked) == tables.subtracting(locked)
   }
 }

@@ -6,20 +6,20 @@
 //     livefetch.hole      changes that could not be recorded; each begins a new epoch
 //     livefetch.mark      snapshots with their times, for pruning by age
 //     livefetch.answer    responses of idempotent saves; see PostgresIdempotencyTable
-//     livefetch.history_… the old rows, until they are pruned; see CapturedTable
+//     livefetch.history_… the old rows, until they are pruned; see PostgresTrackedTable
 //     livefetch.model     the model that the database stores; see ModelInstallation
 //     livefetch.key       API keys; see PostgresAPIKeyTable
 
 /// The history of a database.
-struct PostgresHistory: Sendable {
+enum PostgresHistory {
   /// The result of an installation.
   struct Installation: Hashable, Sendable {
     /// The tables for which something was created; empty if everything was in place.
     var changed: [String] = []
     /// The tables whose changes are recorded.
-    var captured: [CapturedTable] = []
+    var tracked: [PostgresTrackedTable] = []
     /// The tables whose changes cannot be recorded yet, because a transaction holds a lock of them.
-    var locked: [CapturedTable] = []
+    var locked: [PostgresTrackedTable] = []
   }
 
   /// The format of the schema that this version creates and reads.
@@ -37,7 +37,7 @@ struct PostgresHistory: Sendable {
   /// A table that a transaction holds for longer than a moment is left for a later installation.
   ///
   /// - Throws: SQLSTATE 42501 if the role may not create the schema or does not own its tables.
-  func install(on connection: PostgresConnection) throws(PostgresError) -> Installation {
+  static func install(on connection: PostgresConnection) throws(PostgresError) -> Installation {
     try connection.withTransaction { () throws(PostgresError) in
       try connection.execute(
         """
@@ -53,7 +53,7 @@ struct PostgresHistory: Sendable {
   /// The key of the advisory lock: the bytes of "livefetc".
   static let lockNumber = 0x6C69_7665_6665_7463
 
-  private func createTables(on connection: PostgresConnection) throws(PostgresError) {
+  private static func createTables(on connection: PostgresConnection) throws(PostgresError) {
     try connection.execute(
       """
       CREATE SCHEMA IF NOT EXISTS livefetch;
@@ -76,25 +76,25 @@ struct PostgresHistory: Sendable {
     }
   }
 
-  private func update(
+  private static func update(
     _ catalog: Catalog, on connection: PostgresConnection
   ) throws(PostgresError) -> Installation {
     var result = Installation()
     let stored = try storedSignatures(on: connection)
-    result.captured = catalog.tables.compactMap(CapturedTable.init)
-    let gone = Set(stored.keys).subtracting(result.captured.map(\.oid))
+    result.tracked = catalog.tables.compactMap(PostgresTrackedTable.init)
+    let gone = Set(stored.keys).subtracting(result.tracked.map(\.oid))
     for id in gone.sorted() { try remove(id, on: connection) }
-    for captured in result.captured {
-      let signature = try Self.signature(of: captured.oid, on: connection)
-      guard signature == nil || signature != stored[captured.oid] else { continue }
-      if try Self.lock(captured, hasTriggers: stored[captured.oid] != nil, on: connection) {
-        try create(captured, on: connection)
-        result.changed.append(captured.name)
+    for tracked in result.tracked {
+      let signature = try Self.signature(of: tracked.oid, on: connection)
+      guard signature == nil || signature != stored[tracked.oid] else { continue }
+      if try Self.lock(tracked, hasTriggers: stored[tracked.oid] != nil, on: connection) {
+        try create(tracked, on: connection)
+        result.changed.append(tracked.name)
       } else {
-        result.locked.append(captured)
+        result.locked.append(tracked)
       }
     }
-    result.captured.removeAll { result.locked.contains($0) }
+    result.tracked.removeAll { result.locked.contains($0) }
     let isIncomplete = try connection.query(
       """
       SELECT EXISTS (SELECT FROM livefetch.hole) OR NOT EXISTS (SELECT FROM livefetch.store)
@@ -106,7 +106,7 @@ struct PostgresHistory: Sendable {
 
   /// Locks a table for the rest of the transaction. Returns false if another transaction holds it.
   private static func lock(
-    _ table: CapturedTable, hasTriggers: Bool, on connection: PostgresConnection
+    _ table: PostgresTrackedTable, hasTriggers: Bool, on connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
     // DROP TRIGGER needs the strongest lock, CREATE TRIGGER one that lets others read.
     let mode = hasTriggers ? "ACCESS EXCLUSIVE" : "SHARE ROW EXCLUSIVE"
@@ -124,8 +124,8 @@ struct PostgresHistory: Sendable {
   }
 
   /// True if no transaction holds one of `tables` any more, so that its triggers can be created.
-  func canLock(
-    anyOf tables: [CapturedTable], on connection: PostgresConnection
+  static func canLock(
+    anyOf tables: [PostgresTrackedTable], on connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
     guard !tables.isEmpty else { return false }
     let stored = try storedSignatures(on: connection)
@@ -138,10 +138,10 @@ struct PostgresHistory: Sendable {
     return false
   }
 
-  private func create(
-    _ table: CapturedTable, on connection: PostgresConnection
+  private static func create(
+    _ table: PostgresTrackedTable, on connection: PostgresConnection
   ) throws(PostgresError) {
-    try connection.execute(CapturedTable.removal(of: table.oid))
+    try connection.execute(PostgresTrackedTable.removal(of: table.oid))
     try connection.execute(table.creation)
     guard let signature = try Self.signature(of: table.oid, on: connection) else {
       throw .malformed("the table \(table.quotedName) was removed")
@@ -153,17 +153,17 @@ struct PostgresHistory: Sendable {
       """, [.integer(Int64(table.oid)), .text(signature)])
   }
 
-  private func remove(
+  private static func remove(
     _ table: UInt32, on connection: PostgresConnection
   ) throws(PostgresError) {
-    try connection.execute(CapturedTable.removal(of: table))
+    try connection.execute(PostgresTrackedTable.removal(of: table))
     try connection.query(
       "DELETE FROM livefetch.captured WHERE relation = $1::oid", [.integer(Int64(table))])
   }
 
   /// Begins a new epoch: all earlier tokens expire. The rows of `history_…` stay until they are
   /// pruned.
-  private func beginEpoch(on connection: PostgresConnection) throws(PostgresError) {
+  private static func beginEpoch(on connection: PostgresConnection) throws(PostgresError) {
     try connection.query(
       """
       INSERT INTO livefetch.store (format, nonce, horizon)
@@ -181,7 +181,7 @@ struct PostgresHistory: Sendable {
       "UPDATE livefetch.store SET nonce = gen_random_uuid(), horizon = pg_current_snapshot()")
   }
 
-  private func storedSignatures(
+  private static func storedSignatures(
     on connection: PostgresConnection
   ) throws(PostgresError) -> [UInt32: String] {
     let rows = try connection.query("SELECT relation, signature FROM livefetch.captured").rows()
@@ -191,7 +191,7 @@ struct PostgresHistory: Sendable {
   }
 
   /// Removes the schema and the triggers. Does nothing if there are none.
-  func detach(on connection: PostgresConnection) throws(PostgresError) {
+  static func detach(on connection: PostgresConnection) throws(PostgresError) {
     try connection.withTransaction { () throws(PostgresError) -> Void in
       try connection.execute(
         """

@@ -47,7 +47,7 @@ struct TableLocks {
   ///   - transaction: receives a statement that locks tables before the snapshot is taken, and the tables
   ///     that each statement has to lock. Runs again without the first if that is refused.
   static func locking<Result>(
-    _ tables: [LockedTable], unless hasBegun: @autoclosure () -> Bool,
+    _ tables: [LockedTable], unless hasBegun: @autoclosure () -> Bool = false,
     _ transaction: (String, [LockedTable]) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     guard !tables.isEmpty else { return try transaction("", []) }
@@ -73,7 +73,7 @@ struct TableLocks {
     try connection.execute(Self.statement(tables))
     let ids = tables.map { String($0.oid) }.joined(separator: ",")
     guard try !connection.query(Self.isReplaced, [.text("{\(ids)}")]).bool(0, 0) else {
-      throw .refused(
+      throw .server(
         ServerError(sqlState: "40001", message: "a table was replaced after the snapshot"))
     }
   }

@@ -93,7 +93,7 @@ public final class DatabaseImport {
       self.key = try table.key(imported: key)
       assigned = try Self.assignedColumns(of: table, on: connection)
       // References are checked row by row, so that a refusal names its row.
-      try storing { () throws(PostgresError) in
+      try withStoreErrors { () throws(PostgresError) in
         _ = try connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
       }
     } catch {
@@ -109,7 +109,7 @@ public final class DatabaseImport {
     let connection = try connect(target)
     defer { connection.close() }
     if try introspection(on: connection).model.entityIndex(named: name) != nil { return true }
-    return try storing { () throws(PostgresError) in
+    return try withStoreErrors { () throws(PostgresError) in
       try connection.query(
         "SELECT to_regclass($1) IS NOT NULL", [.text("\(quoted(Catalog.schema)).\(quoted(name))")]
       ).bool(0, 0)
@@ -117,7 +117,7 @@ public final class DatabaseImport {
   }
 
   private static func connect(_ target: String) throws(StoreError) -> PostgresConnection {
-    try storing { () throws(PostgresError) in
+    try withStoreErrors { () throws(PostgresError) in
       let connection = try PostgresConnection(
         target, setup: "SET search_path = \(quoted(Catalog.schema))")
       try connection.execute("BEGIN")
@@ -134,7 +134,7 @@ public final class DatabaseImport {
     do throws(PostgresError) {
       try connection.execute(new.sql)
     } catch {
-      guard case .refused(let refusal) = error else { throw StoreError(error) }
+      guard case .server(let refusal) = error else { throw StoreError(error) }
       throw .unusable("the table \(new.name) cannot be created: \(refusal.message)")
     }
   }
@@ -142,12 +142,12 @@ public final class DatabaseImport {
   private static func introspection(
     on connection: PostgresConnection
   ) throws(StoreError) -> Introspection {
-    let catalog = try storing { () throws(PostgresError) in
+    let catalog = try withStoreErrors { () throws(PostgresError) in
       try CatalogReader(connection: connection).read()
     }
     let model = ModelInstallation(connection: connection, given: nil)
     return try .of(
-      catalog.composed(observable: []), try model.tables(), .postgres())
+      catalog.composed(tracked: []), try model.tables(), .postgres())
   }
 
   /// Returns the columns whose values sequences assign.
@@ -155,7 +155,7 @@ public final class DatabaseImport {
     of table: SaveTable, on connection: PostgresConnection
   ) throws(StoreError) -> Set<Int> {
     let integers = table.columns.indices.filter { table.columns[$0].type == .integer }
-    return try storing { () throws(PostgresError) in
+    return try withStoreErrors { () throws(PostgresError) in
       let places = try connection.query(
         """
         SELECT place - 1 FROM unnest($2::text[]) WITH ORDINALITY AS c (name, place)
@@ -403,7 +403,7 @@ extension DatabaseImport {
   /// - Throws: An error after which nothing is imported; call ``cancel()`` then.
   public func commit() throws(StoreError) {
     try advanceSequences(before: [])
-    try storing { () throws(PostgresError) -> Void in try connection.execute("COMMIT") }
+    try withStoreErrors { () throws(PostgresError) -> Void in try connection.execute("COMMIT") }
     // The rows are stored, whatever follows. Servers install a missing history too.
     if createsTable { try? addToHistory() }
     connection.close()
@@ -411,7 +411,7 @@ extension DatabaseImport {
 
   private func addToHistory() throws(PostgresError) {
     let isTracked = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
-    if try isTracked.bool(0, 0) { _ = try PostgresHistory().install(on: connection) }
+    if try isTracked.bool(0, 0) { _ = try PostgresHistory.install(on: connection) }
   }
 
   /// Advances sequences past the values of earlier rows, before rows that leave the columns out. A
@@ -423,7 +423,7 @@ extension DatabaseImport {
     let passed = written.subtracting(next)
     written = next
     guard inserted > 0 || updatesAssigned, !passed.isEmpty else { return }
-    try storing { () throws(PostgresError) in
+    try withStoreErrors { () throws(PostgresError) in
       for column in passed.sorted() {
         try connection.query(
           """

@@ -7,9 +7,10 @@ extension ImportedField {
   /// Returns nil if the column's type does not include the value.
   func value(in column: Column) -> SQLValue? {
     switch self {
-    case .missing, .null, .json(.null): Self.null(in: column)
-    case .text(let utf8), .quoted(let utf8): Self.value(utf8, column)
-    case .json(let json): Self.value(json.imported(as: column.type), column)
+    case .null: Self.null(in: column)
+    case .missing, .json(.null): .null
+    case .text(let utf8), .quoted(let utf8): Self.parsed(utf8, column)
+    case .json(let json): Self.converted(json.imported(as: column.type), column)
     }
   }
 
@@ -18,7 +19,7 @@ extension ImportedField {
     column.isNotNull && column.type == .string ? .text("") : .null
   }
 
-  private static func value(_ utf8: UnsafeBufferPointer<UInt8>, _ column: Column) -> SQLValue? {
+  private static func parsed(_ utf8: UnsafeBufferPointer<UInt8>, _ column: Column) -> SQLValue? {
     switch column.type {
     case .integer: return utf8.importedInteger.map { .integer($0) }
     case .double: return utf8.importedDouble.map { .double($0) }
@@ -26,16 +27,16 @@ extension ImportedField {
     case .string, .uri: return utf8.isUTF8 ? .text(utf8.string) : nil
     case .decimal:
       let number = JSON.number(utf8.string)
-      return number.double == nil ? nil : value(number, column)
+      return number.double == nil ? nil : converted(number, column)
     case .json:
       guard let json = try? JSON(stored: Array(utf8)) else { return nil }
-      return value(json, column)
-    case .date, .binary, .uuid: return value(.string(utf8.string), column)
+      return converted(json, column)
+    case .date, .binary, .uuid: return converted(.string(utf8.string), column)
     }
   }
 
   /// A decimal keeps its digits: the column's type is exact.
-  private static func value(_ json: JSON, _ column: Column) -> SQLValue? {
+  private static func converted(_ json: JSON, _ column: Column) -> SQLValue? {
     guard let value = Value(json, as: column.type) else { return nil }
     if column.type == .decimal, case .string(let digits) = value { return .text(digits) }
     guard let stored = value.stored(in: column) else { return nil }

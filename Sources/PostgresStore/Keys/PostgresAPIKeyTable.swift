@@ -3,7 +3,7 @@
 //     livefetch.key(id, name, digest, scopes, roles, user, created, expires, revoked)
 //
 // A key itself is never stored, only its SHA-256. Revoked keys stay, so that a server whose last key
-// was revoked still requires a credential.
+// was revoked still requires a credential. `created`, `expires` and `revoked` are seconds since 1970.
 
 import FetchModel
 
@@ -21,25 +21,31 @@ enum PostgresAPIKeyTable {
   static func all(on connection: PostgresConnection) throws(PostgresError) -> [APIKeyRecord] {
     let exists = try connection.query("SELECT to_regclass('livefetch.key') IS NOT NULL")
     guard try exists.bool(0, 0) else { return [] }
-    return try connection.query(
+    let rows = try connection.query(
       """
       SELECT id, name, digest, scopes, roles, "user", created, expires, revoked
       FROM livefetch.key ORDER BY created, id
       """
-    ).rows().map(record)
+    ).rows()
+    return try rows.map(record)
   }
 
-  private static func record(_ row: [PostgresValue]) -> APIKeyRecord {
-    func text(_ column: Int) -> String? { row[column].string }
-    func seconds(_ column: Int) -> Double? {
-      if case .double(let seconds) = row[column] { seconds } else { nil }
+  /// Throws for a value of another type: a key must not become valid by it.
+  private static func record(_ row: [PostgresValue]) throws(PostgresError) -> APIKeyRecord {
+    func seconds(_ value: PostgresValue) throws(PostgresError) -> Double? {
+      switch value {
+      case .null: return nil
+      case .double(let seconds): return seconds
+      default: throw .malformed("a time in livefetch.key")
+      }
     }
-    var digest: [UInt8] = []
-    if case .bytes(let bytes) = row[2] { digest = bytes }
+    guard let id = row[0].string, let name = row[1].string, case .bytes(let digest) = row[2],
+      let scopes = row[3].string, let roles = row[4].string, let created = try seconds(row[6])
+    else { throw .malformed("a row of livefetch.key") }
     return APIKeyRecord(
-      id: text(0) ?? "", name: text(1) ?? "", digest: digest,
-      scopes: APIKeyRecord.texts(text(3) ?? ""), roles: APIKeyRecord.texts(text(4) ?? ""),
-      userID: text(5), created: seconds(6) ?? 0, expires: seconds(7), revoked: seconds(8))
+      id: id, name: name, digest: digest, scopes: APIKeyRecord.texts(scopes),
+      roles: APIKeyRecord.texts(roles), userID: row[5].string, created: created,
+      expires: try seconds(row[7]), revoked: try seconds(row[8]))
   }
 
   static func insert(
@@ -59,7 +65,7 @@ enum PostgresAPIKeyTable {
       ])
   }
 
-  /// Revokes the key at the present time.
+  /// Revokes the key now, by the server's clock.
   static func revoke(
     id: String, on connection: PostgresConnection
   ) throws(PostgresError) {

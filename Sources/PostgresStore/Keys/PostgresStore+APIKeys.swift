@@ -6,7 +6,7 @@ import FetchModel
 extension PostgresStore {
   /// Returns every stored API key, revoked and expired ones included. O(keys).
   public func apiKeys() throws(StoreError) -> [APIKeyRecord] {
-    try storing { () throws(PostgresError) in
+    try withStoreErrors { () throws(PostgresError) in
       try pool.withConnection { connection throws(PostgresError) in
         try PostgresAPIKeyTable.all(on: connection)
       }
@@ -15,7 +15,7 @@ extension PostgresStore {
 
   /// Returns the API keys of a database, oldest first, without changing it.
   ///
-  /// - Parameter target: as for ``init(_:options:)``, and so in the functions below.
+  /// - Parameter target: as for ``init(_:options:)``.
   public static func apiKeys(_ target: String) throws(StoreError) -> [APIKeyRecord] {
     try connected(target) { connection throws(PostgresError) in
       try PostgresAPIKeyTable.all(on: connection)
@@ -23,6 +23,8 @@ extension PostgresStore {
   }
 
   /// Stores `key` in a database; returns false if an active key already has its name.
+  ///
+  /// - Parameter target: as for ``init(_:options:)``.
   public static func addAPIKey(
     _ key: APIKeyRecord, to target: String
   ) throws(StoreError) -> Bool {
@@ -35,8 +37,9 @@ extension PostgresStore {
     }
   }
 
-  /// Revokes the key with the name or the id `name` in a database, and returns it; nil if there is
-  /// none that is not revoked.
+  /// Revokes the active key with the name or the id `name` in a database, and returns it; nil if there is none.
+  ///
+  /// - Parameter target: as for ``init(_:options:)``.
   public static func revokeAPIKey(
     _ name: String, in target: String
   ) throws(StoreError) -> APIKeyRecord? {
@@ -47,7 +50,7 @@ extension PostgresStore {
     }
   }
 
-  /// Runs `change` in one transaction. Two that change keys at the same time wait for each other.
+  /// Runs `change` in one transaction. A second caller waits until the first one commits.
   private static func changeAPIKeys<Result>(
     _ target: String, _ change: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(StoreError) -> Result {

@@ -128,7 +128,7 @@ extension PostgresStore {
         """)
       var findings = (0..<found.rowCount).map { found.text($0, 0) }
       let exists = try connection.query("SELECT to_regclass('livefetch.store') IS NOT NULL")
-      if try exists.bool(0, 0), try !PostgresHistory().isIntact(on: connection) {
+      if try exists.bool(0, 0), try !PostgresHistory.isIntact(on: connection) {
         findings.append(
           "history: it does not fit the tables; the next start of a server begins a new one")
       }

@@ -22,7 +22,7 @@ extension PostgresStore {
     _ target: String, to model: ModelFile, options: MigrationOptions = .init(),
     progress: (_ done: Int, _ all: Int, _ step: String) -> Void = { _, _, _ in }
   ) throws(StoreError) -> MigrationPlan {
-    let connection = try storing { () throws(PostgresError) in
+    let connection = try withStoreErrors { () throws(PostgresError) in
       try PostgresConnection(target, setup: "SET search_path = \(quoted(Catalog.schema))")
     }
     defer { connection.close() }
@@ -45,15 +45,16 @@ private struct DatabaseMigration {
       }
       for script in options.before { try run(script) }
       let tables = try ModelInstallation.tables(of: old)
-      let privileges = try storing { () throws(PostgresError) in
+      let privileges = try withStoreErrors { () throws(PostgresError) in
         try TablePrivileges.read(of: tables.tables.map(\.name), on: connection)
       }
       let planner = try MigrationPlanner(
         from: tables, to: ModelInstallation.tables(of: model),
-        catalog: installation.catalog().composed(observable: []),
+        catalog: installation.catalog().composed(tracked: []),
         dependents: dependents(of: tables),
         count: { sql throws(StoreError) in
-          try storing { () throws(PostgresError) in try connection.query(sql).integer(0, 0) }
+          try withStoreErrors { () throws(PostgresError) in try connection.query(sql).integer(0, 0)
+          }
         }, privileges: { TablePrivileges.moves(privileges, from: $1, to: $0) })
       let plan = planner.plan
       if options.isDryRun { return (plan, false) }
@@ -67,7 +68,7 @@ private struct DatabaseMigration {
   /// Returns, by the names of the model's tables, what is dropped with them: views, indexes, constraints,
   /// triggers and other objects that neither a model nor the history has made, and privileges of columns.
   private func dependents(of tables: ModelTables) throws(StoreError) -> [String: [String]] {
-    let rows = try storing { () throws(PostgresError) in
+    let rows = try withStoreErrors { () throws(PostgresError) in
       try connection.query(
         Self.dependents,
         [
@@ -153,7 +154,7 @@ private struct DatabaseMigration {
     do throws(PostgresError) {
       try connection.execute(sql)
     } catch {
-      guard case .refused(let refusal) = error else { throw StoreError(error) }
+      guard case .server(let refusal) = error else { throw StoreError(error) }
       throw .unusable("\(name): \(refusal.message)")
     }
   }

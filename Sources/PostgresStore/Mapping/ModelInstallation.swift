@@ -24,7 +24,7 @@ struct ModelInstallation {
 
   /// Returns the model that the database stores; nil without one.
   static func storedModel(on connection: PostgresConnection) throws(StoreError) -> ModelFile? {
-    let text = try storing { () throws(PostgresError) -> String? in
+    let text = try withStoreErrors { () throws(PostgresError) -> String? in
       let exists = try connection.query("SELECT to_regclass('livefetch.model') IS NOT NULL")
       guard try exists.bool(0, 0) else { return nil }
       return try connection.query("SELECT text FROM livefetch.model").rows().first?[0].string
@@ -48,7 +48,7 @@ struct ModelInstallation {
   static func tables(of model: ModelFile) throws(StoreError) -> ModelTables {
     let tables = ModelTables(model, .postgres)
     let names = tables.tables.flatMap { [$0.name] + $0.columns.map(\.name) }
-    if let long = names.first(where: { $0.utf8.count > ModelDialect.longestName }) {
+    if let long = names.first(where: { $0.utf8.count > ModelDialect.maxNameBytes }) {
       throw .unusable("the name `\(long)` is longer than PostgreSQL's 63 bytes")
     }
     for entity in model.entities {
@@ -89,7 +89,7 @@ struct ModelInstallation {
     _ body: () throws(StoreError) -> (Result, isKept: Bool)
   ) throws(StoreError) -> Result {
     do {
-      try storing { () throws(PostgresError) -> Void in
+      try withStoreErrors { () throws(PostgresError) -> Void in
         try connection.execute(
           """
           BEGIN; SET LOCAL lock_timeout = '\(PostgresHistory.lockTimeout)';
@@ -97,7 +97,7 @@ struct ModelInstallation {
           """)
       }
       let (result, isKept) = try body()
-      try storing { () throws(PostgresError) -> Void in
+      try withStoreErrors { () throws(PostgresError) -> Void in
         try connection.execute(isKept ? "COMMIT" : "ROLLBACK")
       }
       return result
@@ -114,7 +114,7 @@ struct ModelInstallation {
     try ensure(triggers)
     let stored = try Self.storedModel(on: connection)
     let isOutdated = (stored?.fetchDefaults ?? []) != tables.file.fetchDefaults
-    try storing { () throws(PostgresError) -> Void in
+    try withStoreErrors { () throws(PostgresError) -> Void in
       if isOutdated { try PostgresHistory.expireTokens(on: connection) }
       try connection.execute("CREATE SCHEMA IF NOT EXISTS livefetch; \(Self.creation)")
       try connection.query(
@@ -132,7 +132,7 @@ struct ModelInstallation {
   private static let signature = "md5($2)"
 
   func catalog() throws(StoreError) -> Catalog {
-    try storing { () throws(PostgresError) in
+    try withStoreErrors { () throws(PostgresError) in
       try CatalogReader(connection: connection).read()
     }
   }
@@ -148,11 +148,11 @@ struct ModelInstallation {
     of tables: ModelTables, unlike stored: ModelFile?
   ) throws(StoreError) -> [String] {
     let mapping = ModelMapping(
-      tables, try catalog().composed(observable: []), dialect: tables.dialect.dialect)
+      tables, try catalog().composed(tracked: []), dialect: tables.dialect.dialect)
     guard mapping.problems.isEmpty else { return mapping.problems }
     var problems: [String] = []
     for column in mapping.columnsToFill(unlike: stored) {
-      let missing = try storing { () throws(PostgresError) in
+      let missing = try withStoreErrors { () throws(PostgresError) in
         try connection.query(column.count).integer(0, 0)
       }
       if missing > 0 { problems.append(column.problem(missing)) }
@@ -163,14 +163,14 @@ struct ModelInstallation {
   /// Recreates the triggers unless they are the model's.
   private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
     let names = Set(expected.map(\.name))
-    let found = try storing { () throws(PostgresError) in
+    let found = try withStoreErrors { () throws(PostgresError) in
       try Self.triggers(on: connection)
     }
     let taken = found.filter { names.contains($0.name) && !$0.isOwn }
     guard taken.isEmpty else {
       throw ModelTriggers.refusal(ofTakenNames: taken.map(\.name))
     }
-    let isInPlace = try storing { () throws(PostgresError) -> Bool in
+    let isInPlace = try withStoreErrors { () throws(PostgresError) -> Bool in
       let exists = try connection.query("SELECT to_regclass('livefetch.model') IS NOT NULL")
       guard try exists.bool(0, 0) else { return false }
       guard Set(found.filter(\.isOwn).map(\.name)) == names else { return false }
@@ -186,7 +186,7 @@ struct ModelInstallation {
 
   /// Removes the triggers of every model, with their functions.
   static func dropTriggers(on connection: PostgresConnection) throws(StoreError) {
-    try storing { () throws(PostgresError) -> Void in
+    try withStoreErrors { () throws(PostgresError) -> Void in
       for trigger in try triggers(on: connection) where trigger.isOwn {
         try connection.execute("DROP FUNCTION \(trigger.function) CASCADE")
       }
@@ -230,7 +230,7 @@ struct ModelInstallation {
       do throws(PostgresError) {
         try connection.execute(statement.sql)
       } catch {
-        guard case .refused(let refusal) = error else { throw StoreError(error) }
+        guard case .server(let refusal) = error else { throw StoreError(error) }
         throw .unusable("\(statement.name): \(refusal.message)")
       }
     }

@@ -1,8 +1,7 @@
 // How the columns of a database are compared, for the live engine.
 //
-// The evaluator computes with the values of an SQLite file. It knows these of PostgreSQL's types whose
-// comparisons are the same: text by code point, integers, doubles, booleans and dates. Only the server
-// compares the others: decimals, UUIDs, enums, padded text, JSON and bytes.
+// The evaluator compares text by code point, integers, doubles, booleans and dates as PostgreSQL does. Only
+// the server compares the others: decimals, UUIDs, enums, padded text, JSON and bytes.
 
 import FetchModel
 import SQLComposer
@@ -38,8 +37,9 @@ struct PostgresColumns: ColumnTraits {
 
   /// The id of a composite key is a calculated text.
   private func isComparable(_ names: [String], of table: EntityTable) -> Bool {
-    let found = table.columns.filter { names.contains($0.name) }
-    return names.count == 1 && found.count == 1 && found.allSatisfy(Self.isComparable)
+    guard names.count == 1, let column = table.columns.first(where: { $0.name == names[0] })
+    else { return false }
+    return Self.isComparable(column)
   }
 
   private static func isComparable(_ column: Column) -> Bool {

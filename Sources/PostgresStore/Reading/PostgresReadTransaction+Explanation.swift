@@ -21,16 +21,20 @@ extension PostgresReadTransaction {
     }
   }
 
-  /// The generic plan, which has no value of a parameter in it, as `EXPLAIN (FORMAT JSON)` writes it.
+  /// Returns the generic plan, without the values of parameters, as `EXPLAIN (FORMAT JSON)` writes it.
   private func queryPlan(of statement: PostgresStatement) throws(StoreError) -> [JSON] {
-    let name = "livefetch_explained_\(UInt64.random(in: 0...(.max)))"
+    let name = "livefetch_explained"
     let values = statement.parameters.map { _ in "NULL" }.joined(separator: ", ")
     let call = values.isEmpty ? name : "\(name)(\(values))"
-    let text = try storing { () throws(PostgresError) in
+    let text = try withReadErrors { () throws(PostgresError) in
       try connection.execute(
         "SET LOCAL plan_cache_mode = force_generic_plan; PREPARE \(name) AS \(statement.sql)")
+      defer {
+        // A rollback keeps prepared statements.
+        connection.recover()
+        connection.cleanUp("DEALLOCATE \(name)")
+      }
       let results = try connection.execute("EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE \(call)")
-      try connection.execute("DEALLOCATE \(name)")
       return results.first?.text(0, 0) ?? ""
     }
     guard case .array(let plans)? = try? JSON(parsing: Array(text.utf8)) else { return [] }
@@ -39,7 +43,7 @@ extension PostgresReadTransaction {
 }
 
 extension PostgresValue {
-  /// The name of the type in an explanation, as for a file.
+  /// The name of the type, as in an explanation by an SQLite store.
   fileprivate var explainedType: String {
     switch self {
     case .null: "null"

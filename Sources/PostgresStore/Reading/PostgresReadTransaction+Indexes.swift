@@ -17,7 +17,7 @@ extension PostgresReadTransaction {
   /// Returns the columns of each index of a table that a statement without a condition of its own can
   /// use: those that are valid and complete, whose columns have the default operators.
   func indexes(of table: String) throws(StoreError) -> [[IndexedColumn]] {
-    let rows = try storing { () throws(PostgresError) in
+    let rows = try withStoreErrors { () throws(PostgresError) in
       try connection.query(
         """
         SELECT k.place, a.attname, l.collname, k.collated = a.attcollation, k.flags & 1 <> 0,

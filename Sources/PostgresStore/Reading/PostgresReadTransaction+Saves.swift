@@ -19,7 +19,7 @@ extension PostgresReadTransaction {
       token
       ?? Token(PostgresPosition(epoch: history.position.epoch, snapshot: history.horizon))
     let tables = try changeQueries.changed(after: from.position, in: self)
-    let found = try saves(in: tables.map(\.captured), after: from.position, limit: limit)
+    let found = try saves(in: tables.map(\.history), after: from.position, limit: limit)
     let tokens = self.tokens(after: from, found, history.position)
     let saves = zip(found.page, tokens).map { SaveRange(token: $1, at: $0.at) }
     let to = saves.count < limit ? self.token : saves.last?.token ?? self.token
@@ -29,7 +29,7 @@ extension PostgresReadTransaction {
     let list = "{\(numbers.map { String($0) }.joined(separator: ","))}"
     for table in tables where !saves.isEmpty {
       let tracked = table.tracked
-      let sql = table.captured.rowsBeforeTransactions(
+      let sql = table.history.rowsBeforeTransactions(
         id: tracked.layout.idExpression(nil), columns: tracked.tableInfo.columnNames)
       try SaveReader(tracked, saves, in: self).fold(
         SQLFragment(sql, bindings: [.text(list)]), into: &folds
@@ -48,7 +48,7 @@ extension PostgresReadTransaction {
   }
 
   private func saves(
-    in tables: [CapturedTable], after position: HistoryPosition, limit: Int
+    in tables: [PostgresTrackedTable], after position: HistoryPosition, limit: Int
   ) throws(StoreError) -> TransactionOrder {
     guard !tables.isEmpty, limit > 0 else { return TransactionOrder() }
     let rows = tables.map { table in

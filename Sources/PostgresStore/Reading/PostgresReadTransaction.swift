@@ -4,31 +4,31 @@ import FetchModel
 import SQLComposer
 import SQLResults
 
-/// A connection inside a read transaction, and the state that it sees.
+/// A read transaction, or a single statement, which is its own transaction.
 struct PostgresReadTransaction: ResultTransaction {
   let connection: PostgresConnection
   let composer: FetchComposer
   let objectStatements: ComposedStatements<ItemKind>
   let changeQueries: ChangeQueries
-  /// The position of the transaction; nil if the first statement reads it.
-  let begun: Token?
+  /// The token of the transaction; nil if the first statement reads it.
+  let initialToken: Token?
   /// The read, if it has only one statement; nil for a transaction.
-  let single: SingleRead?
+  let singleRead: SingleRead?
   /// The history's part of the transaction; nil without a history.
   let history: HistoryTransaction?
   /// The tables that a statement has to lock before it reads them; nil for a read of one statement, and for
   /// the state that a save leaves.
   let locks: TableLocks?
-  /// True if a statement may fail: a transaction continues from its savepoint, and a single read has
-  /// none. False in a save, which would lose its changes.
-  let hasSavepoint: Bool
+  /// True if a failed statement leaves the connection usable: a transaction returns to its savepoint, and a
+  /// single read has no transaction. False in a save, which would lose its changes.
+  let recoversFromErrors: Bool
   let limit: ResponseLimit
   /// The time limit of each query.
   let timeLimit: Duration
 
   var maxResponseBytes: Int { limit.maxBytes }
 
-  var token: Token { begun ?? single?.token ?? .untracked }
+  var token: Token { initialToken ?? singleRead?.token ?? .untracked }
 
   func withTimeLimit<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
@@ -89,7 +89,7 @@ struct PostgresReadTransaction: ResultTransaction {
     of plan: FetchPlan, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     let window = composer.window(
-      of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: single != nil)
+      of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: singleRead != nil)
     try write(window, with: &writer)
   }
 
@@ -111,27 +111,28 @@ struct PostgresReadTransaction: ResultTransaction {
     defer {
       connection.isCancelled = isCancelled
       // The live engine continues with other fetches after one that takes too long.
-      if hasSavepoint { connection.recover() }
+      if recoversFromErrors { connection.recover() }
     }
     var failure: StoreError?
     func receive(_ result: QueryResult, _ number: Int) -> Bool {
       do throws(StoreError) {
         let row = PostgresRow(result: result, number: number, context: context)
-        let goesOn = try body(row)
+        let wantsMore = try body(row)
         try limit.check(0)
-        return goesOn
+        return wantsMore
       } catch {
         failure = error
         // Receiving the other rows could take long.
-        if hasSavepoint { connection.isCancelled = { true } }
+        if recoversFromErrors { connection.isCancelled = { true } }
         return false
       }
     }
     do throws(StoreError) {
-      if let single {
-        try single.run(statement, columnCount: context.layout.columnCount, on: connection, receive)
+      if let singleRead {
+        try singleRead.run(
+          statement, columnCount: context.layout.columnCount, on: connection, receive)
       } else {
-        try reading { () throws(PostgresError) in
+        try withReadErrors { () throws(PostgresError) in
           try locks?.lock(for: statement.sql)
           try connection.stream(statement.sql, statement.parameters, receive)
         }
@@ -143,8 +144,8 @@ struct PostgresReadTransaction: ResultTransaction {
   }
 }
 
-/// Runs `body`; its errors become those of a store.
-func storing<Result>(
+/// Runs `body`. Its errors become those of a store.
+func withStoreErrors<Result>(
   _ body: () throws(PostgresError) -> Result
 ) throws(StoreError) -> Result {
   do {
@@ -154,8 +155,8 @@ func storing<Result>(
   }
 }
 
-/// Runs `body`, which only reads; its errors become those of a store.
-func reading<Result>(
+/// Runs `body`, which only reads. Its errors become those of a store.
+func withReadErrors<Result>(
   _ body: () throws(PostgresError) -> Result
 ) throws(StoreError) -> Result {
   do {

@@ -46,19 +46,19 @@ final class SingleRead {
     }
     hasBegun = true
     let sql = positioned(statement.sql, columnCount)
-    var goesOn = true
+    var wantsMore = true
     do throws(PostgresError) {
       try connection.stream(sql, statement.parameters) { result, row in
         if result.isNull(row, columnCount) {
-          if goesOn { goesOn = body(result, row) }
+          if wantsMore { wantsMore = body(result, row) }
         } else {
           position = readPosition(result, row: row, column: columnCount)
         }
-        return goesOn || position == nil
+        return wantsMore || position == nil
       }
     } catch {
       // The result is complete, or refused, without the other rows.
-      guard goesOn else { return }
+      guard wantsMore else { return }
       failure = error
       throw StoreError(reading: error)
     }

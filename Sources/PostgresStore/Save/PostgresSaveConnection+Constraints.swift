@@ -8,8 +8,8 @@ import SaveExecution
 
 extension PostgresError {
   /// True if the server refused a statement because of its values.
-  var isRefusal: Bool {
-    guard case .refused(let error) = self else { return false }
+  var isDataError: Bool {
+    guard case .server(let error) = self else { return false }
     return Constraint.Kind(sqlState: error.sqlState) != nil
   }
 }
@@ -50,7 +50,7 @@ extension PostgresSaveConnection {
   /// ``columns(of:in:row:)``.
   func constraint(_ error: ServerError) throws(StoreError) -> Constraint? {
     guard let kind = Constraint.Kind(sqlState: error.sqlState) else { return nil }
-    refusal = error
+    constraintError = error
     var subject = error.constraint ?? error.column ?? ""
     if kind == .check, let name = error.constraint, let table = error.table {
       subject = try check(named: name, of: table) ?? name
@@ -69,11 +69,11 @@ extension PostgresSaveConnection {
         value != .null && !fits(value, type: table.columns[column].declaredType)
       }.map { [$0.0] }
     }
-    guard let refusal, refusal.table == table.table.name else { return nil }
+    guard let constraintError, constraintError.table == table.table.name else { return nil }
     switch constraint.kind {
-    case .notNull: return refusal.column.flatMap(table.column(named:)).map { [$0] }
+    case .notNull: return constraintError.column.flatMap(table.column(named:)).map { [$0] }
     case .unique:
-      let names = try? indexColumns(refusal.constraint ?? "")
+      let names = try? indexColumns(constraintError.constraint ?? "")
       return names?.compactMap(table.column(named:))
     case .check, .foreignKey, .trigger, .type, .depth, .other: return nil
     }
@@ -93,7 +93,7 @@ extension PostgresSaveConnection {
   private func firstColumn(
     _ sql: String, _ values: [PostgresValue]
   ) throws(StoreError) -> [String] {
-    try storing { () throws(PostgresError) in
+    try withStoreErrors { () throws(PostgresError) in
       let result = try connection.query(sql, values)
       return (0..<result.rowCount).map { result.text($0, 0) }
     }

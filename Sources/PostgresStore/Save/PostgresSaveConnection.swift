@@ -30,7 +30,7 @@ final class PostgresSaveConnection: SaveConnection {
   private(set) var changedRows = 0
   private var returnedID: ObjectID?
   /// The error behind the last constraint.
-  var refusal: ServerError?
+  var constraintError: ServerError?
 
   init(
     _ connection: PostgresConnection, hasSavepoints: Bool, maxResponseBytes: Int,
@@ -56,12 +56,12 @@ final class PostgresSaveConnection: SaveConnection {
     try recordingErrors { () throws(PostgresError) in _ = try connection.execute(command) }
   }
 
-  /// Any number: changes have the id of this transaction instead.
+  /// Returns 0. ``changes(after:)`` ignores it: it finds the changes by the id of this transaction.
   func historyPosition() throws(StoreError) -> Int64? { 0 }
 
   func changes(after start: Int64) throws(StoreError) -> ChangeSet {
     let own = try recordingErrors { () throws(PostgresError) in
-      try connection.query("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
+      try connection.query("SELECT pg_current_xact_id()::text").text(0, 0)
     }
     guard let reader, let own = UInt64(own) else { return ChangeSet() }
     return try reader.everyChange(after: HistoryPosition(.before(own)))
@@ -71,7 +71,7 @@ final class PostgresSaveConnection: SaveConnection {
   func record(_ error: PostgresError) {
     if error.isRetryable || error.isStaleStatement {
       repetition = .unchanged
-    } else if error.isRefusal, !hasSavepoints {
+    } else if error.isDataError, !hasSavepoints {
       repetition = repetition ?? .withSavepoints
     }
   }
@@ -88,6 +88,13 @@ final class PostgresSaveConnection: SaveConnection {
       record(error)
       throw StoreError(error)
     }
+  }
+
+  /// Runs `body`. Records its errors, which become those of a save.
+  func withSaveErrors<Result>(
+    _ body: () throws(PostgresError) -> Result
+  ) throws(SaveError) -> Result {
+    do { return try recordingErrors(body) } catch { throw .store(error) }
   }
 }
 
@@ -113,25 +120,26 @@ extension PostgresSaveConnection {
     }
   }
 
-  /// Runs a query. A value that does not fit the column that it is compared with selects no row.
+  /// Runs a query. Returns nil if a value does not fit the column that it is compared with, and the
+  /// transaction has savepoints.
   private func read(_ statement: PostgresStatement) throws(StoreError) -> QueryResult? {
     do {
       return try query(statement)
     } catch {
       record(error)
-      if hasSavepoints, error.isRefusal { return nil }
+      if hasSavepoints, error.isDataError { return nil }
       throw StoreError(error)
     }
   }
 
-  /// A save that cannot lock its rows is repeated and continues without: a value does not fit its
-  /// column, which the change then reports, or the role may delete rows but not update them.
+  /// Locks rows. If that is refused, the save is repeated with savepoints, and then continues without the
+  /// lock: a value does not fit its column, which the change then reports, or the role may delete rows but
+  /// not update them.
   func lock(_ statement: SQLFragment) throws(StoreError) {
     do {
       _ = try query(PostgresStatement(statement))
     } catch {
-      // insufficient_privilege
-      if error.isRefusal || error.sqlState == "42501" {
+      if error.isDataError || error.isPrivilegeError {
         if hasSavepoints, connection.isInTransaction { return }
         repetition = repetition ?? .withSavepoints
       }
@@ -167,8 +175,8 @@ extension PostgresSaveConnection {
       return nil
     } catch {
       record(error)
-      guard hasSavepoints, connection.isInTransaction, case .refused(let refusal) = error,
-        let constraint = try constraint(refusal)
+      guard hasSavepoints, connection.isInTransaction, case .server(let refused) = error,
+        let constraint = try constraint(refused)
       else { throw StoreError(error) }
       return constraint
     }
@@ -182,7 +190,7 @@ extension PostgresSaveConnection {
       return false
     } catch {
       record(error)
-      return error.isRefusal
+      return error.isDataError
     }
   }
 }
@@ -199,13 +207,13 @@ extension PostgresSaveConnection {
     row(result, at: number, RowLayout()).id(at: column)
   }
 
-  private func compared(_ sql: String, _ values: [SQLValue]) -> PostgresStatement {
+  private func comparison(_ sql: String, _ values: [SQLValue]) -> PostgresStatement {
     PostgresStatement(SQLFragment(sql, bindings: values), comparesColumns: true)
   }
 
   func row(_ sql: String, _ values: [SQLValue]) throws(StoreError) -> [SQLValue]? {
-    guard let result = try read(compared(sql, values)), result.rowCount > 0 else { return nil }
-    return try storing { () throws(PostgresError) in
+    guard let result = try read(comparison(sql, values)), result.rowCount > 0 else { return nil }
+    return try withStoreErrors { () throws(PostgresError) in
       try result.values(0).map { SQLValue($0) }
     }
   }
@@ -213,7 +221,7 @@ extension PostgresSaveConnection {
   func places(
     _ sql: String, _ values: [SQLValue]
   ) throws(StoreError) -> [(id: ObjectID, place: Int64?)] {
-    guard let result = try read(compared(sql, values)) else { return [] }
+    guard let result = try read(comparison(sql, values)) else { return [] }
     return (0..<result.rowCount).compactMap { number in
       let hasPlace = result.columnCount > 1 && !result.isNull(number, 1)
       let place = hasPlace ? row(result, at: number, RowLayout()).integer(1) : nil
@@ -228,7 +236,7 @@ extension PostgresSaveConnection {
 
   func integer(_ query: SQLFragment) throws(StoreError) -> Int64 {
     guard let result = try read(PostgresStatement(query)), result.rowCount > 0 else { return 0 }
-    return try storing { () throws(PostgresError) in try result.integer(0, 0) }
+    return try withStoreErrors { () throws(PostgresError) in try result.integer(0, 0) }
   }
 
   func hasRow(_ query: SQLFragment) throws(StoreError) -> Bool {

@@ -1,4 +1,5 @@
-// One save → its transaction, repeated until it succeeds or is refused for its own sake.
+// A save → its outcome. The transaction is repeated until it commits, until the save itself is refused, or
+// until the time limit.
 
 import FetchModel
 import LiveFetchCLibrary
@@ -21,7 +22,7 @@ extension PostgresSaveExecutor {
 
   private enum Step {
     case done(Outcome)
-    case again(PostgresSaveConnection.Repetition)
+    case retry(PostgresSaveConnection.Repetition)
   }
 
   func execute(_ run: Run) throws(SaveError) -> Outcome {
@@ -31,21 +32,21 @@ extension PostgresSaveExecutor {
     defer { idle.withLock { $0.append(executor) } }
     let end = ContinuousClock.now + timeLimit
     var hasSavepoints = false
-    for count in 0..<Self.maxRepetitions where ContinuousClock.now < end {
-      switch try transaction(run, executor, until: end, hasSavepoints: hasSavepoints) {
+    for attempt in 0..<Self.maxRepetitions where ContinuousClock.now < end {
+      switch try attemptSave(run, executor, until: end, hasSavepoints: hasSavepoints) {
       case .done(let outcome): return outcome
-      case .again(.withSavepoints): hasSavepoints = true
-      case .again(.unchanged): usleep(.random(in: 0...Self.longestPause(after: count)))
+      case .retry(.withSavepoints): hasSavepoints = true
+      case .retry(.unchanged): usleep(.random(in: 0...Self.longestPause(after: attempt)))
       }
     }
     throw .store(.busy)
   }
 
-  /// The microseconds that a save waits at most before its next transaction: 1,000, doubled with each
-  /// earlier one up to 64,000. Saves that wait equally long would meet again.
-  static func longestPause(after count: Int) -> UInt32 { 1_000 << UInt32(min(count, 6)) }
+  /// The longest pause after `attempt`, in microseconds: 1,000, doubled with each attempt up to 64,000. The
+  /// pause is random, so that two saves do not meet again.
+  static func longestPause(after attempt: Int) -> UInt32 { 1_000 << UInt32(min(attempt, 6)) }
 
-  private func transaction(
+  private func attemptSave(
     _ run: Run, _ executor: SaveExecutor, until end: ContinuousClock.Instant, hasSavepoints: Bool
   ) throws(SaveError) -> Step {
     let result: Result<Step, SaveError>
@@ -55,7 +56,7 @@ extension PostgresSaveExecutor {
         defer { (connection.deadline, connection.isCancelled) = outer }
         connection.deadline = end
         connection.isCancelled = { [self] in isCancelled.load(ordering: .relaxed) }
-        return try transaction(run, executor, on: connection, hasSavepoints: hasSavepoints)
+        return try runTransaction(run, executor, on: connection, hasSavepoints: hasSavepoints)
       }
     } catch {
       throw .store(StoreError(error))
@@ -63,7 +64,7 @@ extension PostgresSaveExecutor {
     return try result.get()
   }
 
-  private func transaction(
+  private func runTransaction(
     _ run: Run, _ executor: SaveExecutor, on connection: PostgresConnection, hasSavepoints: Bool
   ) throws(PostgresError) -> Result<Step, SaveError> {
     let locks = try begin(connection)
@@ -71,7 +72,7 @@ extension PostgresSaveExecutor {
       connection, hasSavepoints: hasSavepoints, maxResponseBytes: maxResponseBytes,
       reader: reader(connection, .untracked), locks: locks)
     do throws(SaveError) {
-      var outcome = try changes(run, executor, save)
+      var outcome = try makeChanges(run, executor, save)
       if outcome.isCommitted {
         outcome.result.token = try commit(save)
       } else {
@@ -80,20 +81,22 @@ extension PostgresSaveExecutor {
       return .success(.done(outcome))
     } catch {
       if connection.isInTransaction { connection.rollBack() }
-      if let repetition = save.repetition { return .success(.again(repetition)) }
+      if let repetition = save.repetition { return .success(.retry(repetition)) }
       // Only savepoints let the refusal list the violations of deferred constraints too.
       if !hasSavepoints, run.request.changes.count > 1, error.listsProblems {
-        return .success(.again(.withSavepoints))
+        return .success(.retry(.withSavepoints))
       }
       return .failure(error)
     }
   }
 
-  /// Begins a transaction and locks the tables before it takes its snapshot.
+  /// Begins a transaction and locks the tables before it takes its snapshot. The transaction gets its id
+  /// together with the snapshot, so that few other transactions begin between them.
   private func begin(_ connection: PostgresConnection) throws(PostgresError) -> TableLocks {
-    try TableLocks.locking(lockable, unless: false) { lock, unlocked throws(PostgresError) in
+    try TableLocks.locking(lockable) { lock, unlocked throws(PostgresError) in
       do throws(PostgresError) {
-        try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; \(lock)")
+        try connection.execute(
+          "BEGIN ISOLATION LEVEL REPEATABLE READ; \(lock); SELECT pg_current_xact_id()")
       } catch {
         if connection.isInTransaction { connection.rollBack() }
         throw error
@@ -108,55 +111,33 @@ extension PostgresSaveExecutor {
     connection.isCancelled = nil
     let deadline = ContinuousClock.now + max(timeLimit, .seconds(10))
     connection.deadline = deadline
-    return try Self.storing { () throws(PostgresError) in
-      let transaction: String
-      do throws(PostgresError) {
-        transaction = try connection.commit("SELECT pg_current_xact_id_if_assigned()::text")
-      } catch {
-        save.record(error)
-        throw error
-      }
-      let token: Token
-      do throws(PostgresError) {
-        token = try newestToken(connection)
-      } catch {
-        token = try newestToken(after: transaction, until: deadline)
-      }
-      committed.withLock { $0 }(token)
-      return token
-    }
+    try save.withSaveErrors { () throws(PostgresError) in try connection.commit() }
+    let token = tokenAfterCommit(on: connection, until: deadline)
+    committed.withLock { $0 }(token)
+    return token
   }
 
-  /// Returns the newest token, read on another connection after the commit of a transaction.
-  ///
-  /// A crash can lose a transaction that committed with `synchronous_commit = off`: then this throws.
-  /// If no token can be read, returns one from before the commit, whose diff repeats the save.
-  private func newestToken(
-    after transaction: String, until deadline: ContinuousClock.Instant
-  ) throws(PostgresError) -> Token {
-    do throws(PostgresError) {
-      return try pool.withConnection(until: deadline) { connection throws(PostgresError) in
-        try connection.withDeadline(deadline - .now) { () throws(PostgresError) in
-          let status = try connection.query(
-            "SELECT pg_xact_status(nullif($1, '')::xid8) = 'aborted'", [.text(transaction)])
-          if !status.isNull(0, 0), try status.bool(0, 0) { throw .closed }
-          return try newestToken(connection)
-        }
+  /// Returns the newest token, read on another connection if `connection` is lost. If no token can be read,
+  /// returns one from before the commit, whose diff repeats the save.
+  private func tokenAfterCommit(
+    on connection: PostgresConnection, until deadline: ContinuousClock.Instant
+  ) -> Token {
+    if let token = try? newestToken(connection) { return token }
+    let token = try? pool.withConnection(until: deadline) { other throws(PostgresError) in
+      try other.withDeadline(deadline - .now) { () throws(PostgresError) in
+        try newestToken(other)
       }
-    } catch {
-      guard error != .closed else { throw .disconnected("the server has lost the save") }
-      return earlierToken.withLock { $0 }
     }
+    return token ?? earlierToken.withLock { $0 }
   }
 
   /// Makes the changes in the open transaction.
-  private func changes(
+  private func makeChanges(
     _ run: Run, _ executor: SaveExecutor, _ save: PostgresSaveConnection
   ) throws(SaveError) -> Outcome {
-    let connection = save.connection
     if let once = run.once,
-      let known = try Self.storing({ () throws(PostgresError) in
-        try PostgresIdempotencyTable.find(once.key, once.fingerprint, on: connection)
+      let known = try save.withSaveErrors({ () throws(PostgresError) in
+        try PostgresIdempotencyTable.find(once.key, once.fingerprint, on: save.connection)
       }).get()
     {
       return Outcome(
@@ -165,58 +146,52 @@ extension PostgresSaveExecutor {
     var outcome = Outcome(
       result: try executor.execute(run.request, on: save, token: .untracked))
     guard !save.hasDeferredViolations else { throw .danglingReference }
-    if let once = run.once { outcome.response = try keep(once, &outcome.result, save) }
+    if let once = run.once { outcome.response = try storeResponse(once, &outcome.result, save) }
     return outcome
   }
 
-  /// Stores the response with the token of the state that this transaction leaves if no other one
-  /// commits before it.
-  private func keep(
+  /// Stores the response. Its token shows this transaction, and no other one that its snapshot does not show.
+  private func storeResponse(
     _ once: IdempotentSave, _ result: inout SaveResult, _ save: PostgresSaveConnection
   ) throws(SaveError) -> StoredResponse {
-    let connection = save.connection
-    result.token = try Self.storing { () throws(PostgresError) in
-      Token(
-        PostgresPosition(
-          epoch: try HistoryEpoch.current(connection), snapshot: try snapshot(after: connection)))
+    let position = try save.withSaveErrors { () throws(PostgresError) in
+      try Self.position(after: save.connection)
     }
+    guard let position else {
+      save.repeatUnchanged()
+      throw .store(.busy)
+    }
+    result.token = Token(position)
     let response: [UInt8]
-    do { response = try once.makeResponse(result, reader(connection, result.token)) } catch {
+    do { response = try once.makeResponse(result, reader(save.connection, result.token)) } catch {
       throw .store(error)
     }
-    do throws(PostgresError) {
-      if try PostgresIdempotencyTable.store(response, once, on: connection) {
-        return StoredResponse(bytes: response, isRepeated: false)
-      }
-    } catch {
-      save.record(error)
-      throw .store(StoreError(error))
+    let isStored = try save.withSaveErrors { () throws(PostgresError) in
+      try PostgresIdempotencyTable.store(response, once, on: save.connection)
     }
-    // Another save with the key came first: the next transaction finds its response.
-    save.repeatUnchanged()
-    throw .store(.busy)
+    guard isStored else {
+      // Another save with the key came first: the next transaction finds its response.
+      save.repeatUnchanged()
+      throw .store(.busy)
+    }
+    return StoredResponse(bytes: response, isRepeated: false)
   }
 
-  /// Returns a snapshot together with the changes of the open transaction: the transaction's own one,
-  /// or a later one if many transactions have begun since.
-  private func snapshot(
+  /// Returns the position that contains the changes of the open transaction; nil if more than a hundred other
+  /// transactions have initialToken between its snapshot and its id.
+  private static func position(
     after connection: PostgresConnection
-  ) throws(PostgresError) -> PostgresSnapshot {
+  ) throws(PostgresError) -> PostgresPosition? {
     let result = try connection.query(
-      "SELECT pg_current_snapshot()::text, pg_current_xact_id_if_assigned()::text")
-    guard let snapshot = PostgresSnapshot(postgresText: result.text(0, 0)) else {
-      throw .malformed("no snapshot, or too many open transactions")
-    }
-    guard let own = UInt64(result.text(0, 1)) else { return snapshot }
-    if let snapshot = snapshot.adding(own, most: 100) { return snapshot }
-    return try pool.withConnection(until: connection.deadline) { other throws(PostgresError) in
-      let later = try other.withDeadline(timeLimit) { () throws(PostgresError) in
-        try other.query("SELECT pg_current_snapshot()::text").text(0, 0)
-      }
-      guard let later = PostgresSnapshot(postgresText: later)?.adding(own, most: 100) else {
-        throw .malformed("no snapshot, or too many open transactions")
-      }
-      return later
+      """
+      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, pg_current_xact_id()::text
+      FROM livefetch.store AS s
+      """)
+    guard let snapshot = PostgresSnapshot(postgresText: result.text(0, 1)),
+      let own = UInt64(result.text(0, 2))
+    else { throw .malformed("no snapshot, or too many open transactions") }
+    return snapshot.adding(own, most: 100).map {
+      PostgresPosition(epoch: result.text(0, 0), snapshot: $0)
     }
   }
 
@@ -224,8 +199,8 @@ extension PostgresSaveExecutor {
   private func reader(_ connection: PostgresConnection, _ token: Token) -> PostgresReadTransaction {
     PostgresReadTransaction(
       connection: connection, composer: composer, objectStatements: objectStatements,
-      changeQueries: changeQueries, begun: token, single: nil, history: nil, locks: nil,
-      hasSavepoint: false,
+      changeQueries: changeQueries, initialToken: token, singleRead: nil, history: nil, locks: nil,
+      recoversFromErrors: false,
       limit: ResponseLimit(connection, maxBytes: maxResponseBytes),
       timeLimit: timeLimit)
   }
@@ -240,23 +215,11 @@ extension PostgresSaveExecutor {
     if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
     return token
   }
-
-  private static func storing<Value>(
-    _ body: () throws(PostgresError) -> Value
-  ) throws(SaveError) -> Value {
-    do { return try body() } catch { throw .store(StoreError(error)) }
-  }
-}
-
-extension HistoryEpoch {
-  static func current(_ connection: PostgresConnection) throws(PostgresError) -> String {
-    try connection.query("SELECT \(expression) FROM livefetch.store AS s").text(0, 0)
-  }
 }
 
 extension PostgresSnapshot {
   /// Returns the snapshot together with the changes of a transaction that it does not show; nil if more
-  /// than `most` other transactions have begun between them.
+  /// than `most` other transactions have initialToken between them.
   func adding(_ transaction: UInt64, most: Int) -> PostgresSnapshot? {
     guard end <= transaction else {
       return PostgresSnapshot(end: end, inProgress: inProgress.filter { $0 != transaction })

@@ -7,11 +7,11 @@ extension Catalog {
   /// Returns the tables in the form in which both stores read them.
   ///
   /// - Parameters:
-  ///   - observable: the tables whose changes are recorded.
+  ///   - tracked: the tables whose changes are recorded.
   ///   - locked: the tables whose changes cannot be recorded yet.
-  func composed(observable: Set<OID>, locked: Set<OID> = []) -> [TableDescription] {
+  func composed(tracked: Set<OID>, locked: Set<OID> = []) -> [TableDescription] {
     tables.map { table in
-      var description = composed(table, isObservable: observable.contains(table.oid))
+      var description = composed(table, isObservable: tracked.contains(table.oid))
       description.isLocked = locked.contains(table.oid)
       return description
     }

@@ -39,7 +39,8 @@ struct FieldBinder {
   func bindUnconverted(_ field: ImportedField) -> Bool {
     switch field {
     case .missing: return true
-    case .null, .json(.null): return bindNull()
+    case .null: return bindNull()
+    case .json(.null): return sqlite3_bind_null(statement, parameter) == SQLITE_OK
     case .text(let utf8), .quoted(let utf8): return bindText(utf8)
     case .json(let json): return bindUnconverted(json)
     }
@@ -69,7 +70,8 @@ struct FieldBinder {
   func bind(_ field: ImportedField) -> Bool {
     switch field {
     case .missing: return true
-    case .null, .json(.null): return bindNull()
+    case .null: return bindNull()
+    case .json(.null): return sqlite3_bind_null(statement, parameter) == SQLITE_OK
     case _ where imported.isUntyped: return bindUntyped(field)
     case .text(let utf8), .quoted(let utf8): return bind(utf8)
     case .json(let json):

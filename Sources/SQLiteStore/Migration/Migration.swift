@@ -7,7 +7,7 @@ import ModelStorage
 import SQLComposer
 
 extension SQLiteStore {
-  /// The options of a migration, where another type has their name.
+  /// ``MigrationOptions``, for files in which another type has this name.
   public typealias MigrationSettings = MigrationOptions
 
   /// Returns the model that the file at `path` stores; nil if it stores none.
@@ -38,7 +38,7 @@ extension SQLiteStore {
   /// tables.
   ///
   /// - Parameter progress: Called before each statement with the number of completed statements,
-  ///   their total number, and the name of the next one.
+  ///   their total number, and the name of the next one. Called once more at the end.
   /// - Throws: ``StoreError/unusable(_:)`` with every reason for the refusal. The file is then
   ///   unchanged, and no copy remains.
   public static func migrate(
@@ -54,17 +54,17 @@ extension SQLiteStore {
     }
     let run = MigrationRun(connection: connection, old: old, model: model, options: options)
     if options.isDryRun { return try run.dryRun().plan }
-    guard let backup = options.backup else { return try run.carryOut(progress) }
+    guard let backup = options.backup else { return try run.migrate(progress) }
     // A refused migration makes no copy.
     let planned = try run.dryRun()
     try run.check(planned.plan)
     // A migration that leaves every row unchanged makes no copy.
     guard !planned.statements.isEmpty || !(options.before + options.after).isEmpty else {
-      return try run.carryOut(progress)
+      return try run.migrate(progress)
     }
-    try keepCopy(of: path, at: backup)
+    try backUpFile(of: path, at: backup)
     do {
-      var plan = try run.carryOut(progress)
+      var plan = try run.migrate(progress)
       plan.backup = backup
       return plan
     } catch {
@@ -75,7 +75,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-  fileprivate static func keepCopy(of path: String, at backup: String) throws(StoreError) {
+  fileprivate static func backUpFile(of path: String, at backup: String) throws(StoreError) {
     do {
       _ = try backUp(path: path, to: backup)
     } catch {
@@ -97,14 +97,14 @@ private struct MigrationRun {
 
   /// Returns the plan and leaves the file unchanged.
   func dryRun() throws(StoreError) -> MigrationPlanner {
-    try transaction(keeps: false) { () throws(StoreError) in try plan() }
+    try transaction(keeps: false) { () throws(StoreError) in try prepare() }
   }
 
-  /// Carries the plan out. Another process may have written since the rehearsal, so this makes the
+  /// Carries the plan out. Another process may have written since the dry run, so this makes the
   /// plan again.
-  func carryOut(_ progress: (Int, Int, String) -> Void) throws(StoreError) -> MigrationPlan {
+  func migrate(_ progress: (Int, Int, String) -> Void) throws(StoreError) -> MigrationPlan {
     try transaction(keeps: true) { () throws(StoreError) in
-      let planner = try plan()
+      let planner = try prepare()
       try check(planner.plan)
       try run(planner.statements, progress)
       return planner
@@ -127,7 +127,8 @@ private struct MigrationRun {
     return try connection.transaction(keeps: keeps, body)
   }
 
-  private func plan() throws(StoreError) -> MigrationPlanner {
+  /// Runs the scripts that precede the migration, and makes the plan.
+  private func prepare() throws(StoreError) -> MigrationPlanner {
     for script in options.before { try connection.run(script) }
     let tables = ModelTables(old, .sqlite)
     let catalog = try SchemaReader(connection: connection).tables()
@@ -137,8 +138,8 @@ private struct MigrationRun {
     ) { sql throws(StoreError) in try connection.first(sql) { $0.integer(0) } ?? 0 }
   }
 
-  /// Returns, by the names of tables, what is dropped with them: indexes, triggers and constraints that
-  /// neither a model nor the history has made.
+  /// Returns for each table the names of its indexes, triggers and constraints that are dropped with it and
+  /// that neither a model nor the history created.
   private func dependents(
     of catalog: [TableDescription], besides known: ModelTables
   ) throws(StoreError) -> [String: [String]] {
@@ -168,11 +169,12 @@ private struct MigrationRun {
       }
       result[table.name] = names
     }
-    for planned in known.tables where !folded(planned.creation()).contains("check") {
-      for table in catalog
-      where folded(table.name) == folded(planned.name) && folded(table.sql).contains("check") {
-        result[table.name, default: []].append("CHECK constraints of \(table.name)")
-      }
+    let modelled = Set(known.tables.map { folded($0.name) })
+    for table in catalog where modelled.contains(folded(table.name)) {
+      // The tables of a model have no such constraints.
+      var scanner = IndexScanner(table.sql)
+      guard scanner.parenthesized(after: "check") != nil else { continue }
+      result[table.name, default: []].append("CHECK constraints of \(table.name)")
     }
     return result
   }
@@ -194,7 +196,7 @@ private struct MigrationRun {
       progress(statements.count + index, all, script.name)
       try connection.run(script)
     }
-    try checkLinks()
+    try checkForeignKeys()
     let triggers = ModelTriggers(ModelTables(model, .sqlite)).statements
     try ModelOpening.checkNames(of: triggers, on: connection)
     try ModelOpening.store(model, on: connection)
@@ -207,17 +209,19 @@ private struct MigrationRun {
     if try History.isPresent(on: connection) {
       try connection.execute("DELETE FROM main.livefetch_store WHERE key = 'schema'")
     }
-    let following = try connection.all(
+    let historyTriggers = try connection.all(
       """
       SELECT name FROM main.sqlite_schema
       WHERE type = 'trigger' AND name LIKE 'livefetch\\_%' ESCAPE '\\'
       """
     ) { $0.text(0) }
     let rules = try ModelOpening.triggers(on: connection).filter(ModelOpening.isOwn).map(\.name)
-    for name in following + rules { try connection.execute("DROP TRIGGER main.\(quoted(name))") }
+    for name in historyTriggers + rules {
+      try connection.execute("DROP TRIGGER main.\(quoted(name))")
+    }
   }
 
-  private func checkLinks() throws(StoreError) {
+  private func checkForeignKeys() throws(StoreError) {
     let broken = try connection.all("PRAGMA foreign_key_check") { row in
       "\(row.text(0)) \(row.integer(1)): refers to a \(row.text(2)) that is not there"
     }

@@ -37,7 +37,7 @@ final class ChangeStream: ServedStream, HistoryObserver {
     if let step = withOutput({ $0.step() }) { return step }
     readLong { [self] in
       // Read what was saved while the last event was sent.
-      withOutput { $0.isRequesting = false }
+      withOutput { $0.isReading = false }
       _ = historyDidChange()
     }
     return .wait

@@ -18,7 +18,7 @@ extension FetchGroupStream {
       {
         isRoomLeft = readSnapshot(of: index)
       }
-      wake { $0.isRequesting = false }
+      wake { $0.isReading = false }
     }
   }
 

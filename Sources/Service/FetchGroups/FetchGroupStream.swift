@@ -93,7 +93,7 @@ extension FetchGroupStream {
       for result in results { append(result, to: &state, isEnding: problem != nil) }
       if let token, state.unsent.isEmpty, state.starts.isEmpty { mark(token, &state) }
       state.passed = []
-      state.output.isRequesting = false
+      state.output.isReading = false
       return state.output.socket
     }
     if let problem { end(problem) } else { socket?.wake() }

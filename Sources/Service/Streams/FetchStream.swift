@@ -62,7 +62,7 @@ final class FetchStream: ServedStream, DiffWaiter {
     if let problem = service.endProblem { return end(problem) }
     switch answer {
     // This state was not sent: the next diff begins at the client's last event.
-    case .diff: wake { $0.isRequesting = false }
+    case .diff: wake { $0.isReading = false }
     case .expired: querySnapshot()
     case .failed(let error): end(Problem(error))
     }
@@ -105,7 +105,7 @@ final class FetchStream: ServedStream, DiffWaiter {
       state.output.unsent += event
       state.position = position
       state.tags.from = state.tags.to
-      state.output.isRequesting = false
+      state.output.isReading = false
       return state.output.socket
     }
     socket?.wake()

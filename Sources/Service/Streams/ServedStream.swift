@@ -16,12 +16,12 @@ struct EventOutput {
   /// Complete events to send.
   var unsent: [UInt8] = Array("retry: 2000\n\n".utf8)
   /// True while the next events are being read.
-  var isRequesting = false
+  var isReading = false
   var isEnding = false
   var heartbeat: Deadline?
 
-  /// The socket's next step; nil if the next events have to be requested. Then they count as being
-  /// read.
+  /// Returns the next step of the stream. Returns nil and sets `isReading` if the caller must read the next
+  /// events.
   ///
   /// - Parameter isFinished: true if nothing more can come.
   mutating func step(isFinished: Bool = false) -> StreamStep? {
@@ -30,8 +30,8 @@ struct EventOutput {
       return .bytes(unsent)
     }
     if isEnding || isFinished { return .end }
-    if isRequesting { return .wait }
-    isRequesting = true
+    if isReading { return .wait }
+    isReading = true
     return nil
   }
 
@@ -67,14 +67,14 @@ protocol ServedStream: StreamSource, CredentialHolder {
   /// Runs under the lock of the stream's state, so `change` must not call the service, the engine or
   /// the socket.
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result
-  /// Subscribes to changes, unless each one is requested.
+  /// Subscribes to changes. Does nothing by default.
   func attach()
   /// Unsubscribes from the service.
   func detach()
 }
 
 extension ServedStream {
-  /// Runs a query that ends soon after the stream or once the server stops.
+  /// Runs `body`. Cancels its queries when the stream ends or the server stops.
   func withCancellation<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -82,8 +82,8 @@ extension ServedStream {
       { [self] in service.isStopping || withOutput { $0.isEnding } }, until: nil, body)
   }
 
-  /// Reads events in the pool of long reads. Ends the stream instead if its turn does not come or
-  /// there is no memory for another event.
+  /// Reads events in the pool of long reads. Ends the stream instead if the pool refuses it or there is no
+  /// memory for another event.
   func readLong(_ read: @escaping @Sendable () -> Void) {
     service.pools.readLong(for: callerID, refused: end) { [self] in
       if !endIfMemoryIsExhausted() { read() }
@@ -118,13 +118,15 @@ extension ServedStream {
     detach()
   }
 
-  /// Wakes the socket after a change, so that it requests the next step.
-  func wake(_ change: (inout EventOutput) -> Void = { _ in }) {
+  /// Wakes the socket after a change, so that it requests the next step. Returns false if it is closed.
+  @discardableResult
+  func wake(_ change: (inout EventOutput) -> Void = { _ in }) -> Bool {
     let socket = withOutput { output in
       change(&output)
       return output.socket
     }
     socket?.wake()
+    return socket != nil
   }
 
   /// Logs the problem if the server is to blame. Returns it as it is sent.
@@ -143,7 +145,7 @@ extension ServedStream {
     }
   }
 
-  /// Ends the stream because a query is not run.
+  /// Ends the stream because the pool has refused a query.
   func end(_ refusal: RequestPools.Refusal) {
     switch refusal {
     case .overloaded(let problem): end(problem)
@@ -159,13 +161,10 @@ extension ServedStream {
   }
 
   private func sendHeartbeat() {
-    let socket = withOutput { output in
+    let isOpen = wake { output in
       if !output.isEnding, output.unsent.isEmpty { output.unsent = Array(":\n\n".utf8) }
-      return output.socket
     }
-    guard let socket else { return }
-    socket.wake()
-    scheduleHeartbeat()
+    if isOpen { scheduleHeartbeat() }
   }
 }
 

@@ -20,13 +20,13 @@
 // while the transaction is open. So an update that changes no value is recorded too: the next change in
 // its transaction replaces the version that it created.
 //
-// The triggers never make a user's statement fail: if the table no longer has the columns that they
-// know, they add a row to livefetch.hole, and a new epoch of the history begins.
+// A change of the table's columns makes no statement of a user fail: the triggers then add a row to
+// livefetch.hole, and a new epoch of the history begins.
 
 import SQLComposer
 
 /// A table whose changes are recorded.
-struct CapturedTable: Hashable, Sendable {
+struct PostgresTrackedTable: Hashable, Sendable {
   struct Column: Hashable, Sendable {
     var name: String
     /// The type in the history table, as SQL.
@@ -75,21 +75,23 @@ struct CapturedTable: Hashable, Sendable {
     key.map { name in
       let column = qualified(name, alias)
       let type = columns.first { $0.name == name }?.type ?? ""
-      let isIdentical = Self.identicalTypes.contains { type.hasPrefix($0) }
+      // Without the length or precision.
+      let isIdentical = Self.identicalTypes.contains(
+        type.replacing(/\([0-9]+\)/, with: ""))
       return isIdentical ? column : "\(column)::text COLLATE \"C\""
     }.joined(separator: ", ")
   }
 
-  /// The beginnings of the names of types whose equal values have the same text.
-  private static let identicalTypes = [
+  /// The names of types whose equal values have the same text.
+  private static let identicalTypes: Set = [
     "bigint", "boolean", "bytea", "character varying", "date", "integer", "smallint", "text",
-    "timestamp", "uuid",
+    "timestamp with time zone", "timestamp without time zone", "uuid",
   ]
 }
 
 // MARK: - Statements
 
-extension CapturedTable {
+extension PostgresTrackedTable {
   private enum Event: String, CaseIterable {
     case insert, update, delete, truncate
   }
@@ -108,7 +110,7 @@ extension CapturedTable {
           livefetch_before tid, livefetch_after tid, \(columns),
           PRIMARY KEY (livefetch_xid, livefetch_seq))
         """
-      ] + Event.allCases.map(function) + [rights] + triggers
+      ] + Event.allCases.map(function) + [privileges] + triggers
     return statements.joined(separator: ";\n")
   }
 
@@ -132,7 +134,7 @@ extension CapturedTable {
       statements += trigger(event, on: quotedName, "AFTER", "FOR EACH ROW")
     }
     for table in truncated {
-      // The name of a partition is only known to the server.
+      // The names of partitions are not in the catalog that was read.
       statements.append(
         """
         DO $livefetch$ BEGIN
@@ -164,7 +166,7 @@ extension CapturedTable {
     """
     CREATE FUNCTION livefetch.capture_\(event)_\(oid)() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER AS $livefetch$
-    DECLARE r \(historyName); n bigint;
+    DECLARE r \(historyName); rows bigint;
     BEGIN
     \(body(of: event))
       RETURN NULL;
@@ -174,7 +176,7 @@ extension CapturedTable {
 
   /// The statements that let only the table's owner use the functions in triggers, as it does when it
   /// creates a partition.
-  private var rights: String {
+  private var privileges: String {
     let functions = Event.allCases.map { "livefetch.capture_\($0)_\(oid)()" }.joined(
       separator: ", ")
     return """
@@ -268,8 +270,8 @@ extension CapturedTable {
           IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.~~) 'read%' THEN
             EXECUTE pg_catalog.format('SELECT FROM ONLY %s OFFSET \(Self.maxTruncatedRows) LIMIT 1',
               TG_RELID::pg_catalog.regclass::pg_catalog.text);
-            GET DIAGNOSTICS n = ROW_COUNT;
-            IF n OPERATOR(pg_catalog.=) 0 THEN
+            GET DIAGNOSTICS rows = ROW_COUNT;
+            IF rows OPERATOR(pg_catalog.=) 0 THEN
               EXECUTE pg_catalog.format(\(literal(insertion)),
                 TG_RELID::pg_catalog.regclass::pg_catalog.text) USING TG_RELID;
               RETURN NULL;
