@@ -19,7 +19,7 @@ from server import Connection, Refused, Server, create, target
 from slow import LIMIT, LONG, MANY, PAIR, PATTERNS, SCHEMA
 
 CONNECTIONS = 32
-HELD = 0.1  # seconds that a save or a diff may take
+HELD = 0.5  # seconds that a save or a diff may take on a busy machine
 SORTS = ["text:cd", "-text:c", "n,text:d"]
 
 
@@ -97,18 +97,21 @@ def run(program, folder, seconds):
     attacker, honest = (new_key(program, file, name) for name in ("attacker", "honest"))
     with Server(program, file, "--query-timeout", str(LIMIT)) as server:
         server.headers = {"Authorization": f"Bearer {honest}"}
-        prober, diffs = Prober(server, "tree", "id"), DiffProber(server, "tree", "name")
+        prober = Prober(server, "tree", "id")
         time.sleep(seconds / 2)
-        before, _ = prober.take(), diffs.take()
-        words = [sys.executable, __file__, str(server.port), attacker, str(seconds)]
+        before = prober.take()
+        words = [sys.executable, __file__, str(server.port), attacker, str(2 * seconds)]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         time.sleep(seconds)
         figure = compared(before, prober.take(), faults)
+        # One after the other, because the threads of this process would wait for each other.
+        prober.end()
+        diffs = DiffProber(server, "tree", "name")
+        time.sleep(seconds)
         held = dict(zip(("saves", "diffs"), diffs.take()))
+        diffs.end()
         outcomes = json.loads(process.communicate(timeout=60)[0])
-        for one in (prober, diffs):
-            one.end()
-            faults += one.faults
+        faults += prober.faults + diffs.faults
         if (status := server.process.poll()) is not None:
             faults.append(f"the server ended with status {status}")
     expected = {"200", "503 overloaded", "504 query-timeout", "400 answer-too-large"}

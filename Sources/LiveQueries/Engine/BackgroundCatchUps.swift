@@ -9,7 +9,7 @@ struct BackgroundCatchUps: Sendable {
   let store: any LiveStore
   let commandQueue: CommandQueue
   private let pool = ThreadPool(
-    name: "livefetch-resume", threads: 3, leftToOthers: 1, queue: 1_000)
+    name: "livefetch-resume", threads: 3, leftToOthers: 1, queue: 1_000, isInBackground: true)
 
   init(_ store: any LiveStore, _ commandQueue: CommandQueue) {
     self.store = store
