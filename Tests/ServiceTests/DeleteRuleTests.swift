@@ -2,6 +2,7 @@
 
 import FetchModel
 import Foundation
+import SQLiteStore
 import TestSupport
 import Testing
 
@@ -403,6 +404,23 @@ struct DeleteRuleTests {
     #expect(both.json["deleted"]?.integer == 2)
     #expect(try Self.count(file, "B") == 0)
     #expect(try file.ask("/v1/objects/B/\(kept)").status == 404)
+  }
+
+  @Test(
+    "`detach` removes the triggers of delete rules and their table, not those of other programs",
+    .onlyForFiles)
+  func detach() throws {
+    let file = try SampleModel.served(text: Self.links)
+    try file.runExternally(
+      #"CREATE TRIGGER model_mine AFTER INSERT ON "P" BEGIN SELECT 1; END"#)
+    file.stop()
+    let own =
+      "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'trigger') "
+      + "AND (name LIKE 'livefetch%' OR name LIKE 'model%')"
+    #expect(try SQLiteShell.integer("\(own) AND name = 'livefetch_cascade'", path: file.path) == 1)
+    #expect(try SQLiteStore.detach(path: file.path))
+    #expect(try SQLiteShell.integer("\(own) AND name = 'model_mine'", path: file.path) == 1)
+    #expect(try SQLiteShell.integer(own, path: file.path) == 1)
   }
 
   @Test func toManyCascadesDeleteAWholeTree() throws {
