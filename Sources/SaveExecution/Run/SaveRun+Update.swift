@@ -135,7 +135,7 @@ extension SaveRun {
     if let constraint = try attempt(statements.delete(from: table), [], then: key) {
       // A later change may move or delete the object that refers to this one.
       if constraint.mayHoldLater, !isLastTry, !isRolledBack {
-        return refusedDeletes.append(index)
+        return postponeDelete(of: [id], table.index, at: index)
       }
       return try report(constraint, deleting: table, at: index, id: id)
     }

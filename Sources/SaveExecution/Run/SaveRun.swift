@@ -27,9 +27,10 @@ struct SaveRun {
   /// The postponed work, by the insert that it waits for.
   var waiting: [Int: [Postponed]] = [:]
   private var isReordered = false
-  /// Deletes that a rule refused, and that another change may make possible. For later changes their
-  /// objects do not exist any more.
-  var refusedDeletes: [Int] = []
+  /// Deletes that a rule refused, and that another change may make possible.
+  private var refusedDeletes: [Int] = []
+  /// Their objects, by root entity, which do not exist any more for later changes.
+  private var toBeDeleted: Set<SavePermissions.Object> = []
   /// The objects of refused batches, by change.
   var refusedObjects: [Int: [ObjectID]] = [:]
   /// True during the last attempt of a refused delete.
@@ -112,7 +113,7 @@ struct SaveRun {
       guard isLast || !isLastTry else { break }
       last = result.deleted
       let again = refusedDeletes
-      refusedDeletes = []
+      (refusedDeletes, toBeDeleted) = ([], [])
       for index in again {
         retries += refusedObjects[index]?.count ?? 1
         try deleteRefused(index)
@@ -131,14 +132,15 @@ struct SaveRun {
     }
   }
 
+  /// Postpones the delete of objects that other objects need.
+  mutating func postponeDelete(of ids: [ObjectID], _ entity: Int, at index: Int) {
+    refusedDeletes.append(index)
+    for id in ids { toBeDeleted.insert(.init(entity: root(of: entity), id: id)) }
+  }
+
   /// True if an earlier change deletes an object that still exists only because other objects need it.
   func isToBeDeleted(_ id: ObjectID, of entity: Int) -> Bool {
-    guard !refusedDeletes.isEmpty else { return false }
-    let root = root(of: entity)
-    return refusedDeletes.contains { index in
-      self.root(of: request.changes[index].entity) == root
-        && (refusedObjects[index]?.contains(id) ?? (owner(of: index) == id))
-    }
+    !toBeDeleted.isEmpty && toBeDeleted.contains(.init(entity: root(of: entity), id: id))
   }
 
   /// Runs a statement that writes. Every write of a save uses this function: after a constraint
