@@ -43,7 +43,7 @@ final class CommitObservers: Sendable {
   func notify(_ commit: Writer.Commit) {
     switch commit {
     case .saves: break
-    case .others: notifyOfExternalCommit()
+    case .external: notifyOfExternalCommit()
     case .restarted: notifyOfExternalCommit()
     case .outdated(let reason):
       notifyOfExternalCommit()

@@ -34,7 +34,7 @@ struct OrphanedLogTests {
     #expect(run.status == 65, "\(run.output)\(run.errors)")
     #expect(
       run.errors == """
-        livefetch: w.sqlite: the file was cut short: it has \(content.count) bytes, beside a log that \
+        livefetch: w.sqlite: the file was cut short: it has \(content.count) bytes, and its log \
         has more (restore it from a backup)
 
         """)

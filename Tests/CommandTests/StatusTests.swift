@@ -85,7 +85,6 @@ struct StatusTests {
     "Of two files the unusable one is named",
     arguments: [
       (["restore", "junk.db", "w.sqlite"], Int32(65), "junk.db: the file is not an SQLite"),
-      (["restore", "w.sqlite", "junk.db"], 65, "junk.db: the file is not an SQLite"),
       (["restore", "w.sqlite", "./w.sqlite"], 64, "./w.sqlite: is the backup itself"),
       (["backup", "junk.db", "c.sqlite"], 65, "junk.db: the file is not an SQLite"),
       (["backup", "w.sqlite", "none/c.sqlite"], 74, "none/c.sqlite: "),

@@ -255,6 +255,24 @@ struct StoreCommandTests {
     }
   }
 
+  @Test(
+    "A file that is no database is replaced by a copy, and kept with its log under another name")
+  func restoreOverNoDatabase() throws {
+    let folder = try fixture()
+    #expect(try folder.run("backup", "w.sqlite", "b.sqlite").status == 0)
+    let path = folder.file("w.sqlite")
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    for index in 0..<100 { bytes[index] = 0x55 }
+    try bytes.write(to: URL(fileURLWithPath: path))
+    try folder.write("log", to: "w.sqlite-wal")
+    let restored = try folder.run("restore", "b.sqlite", "w.sqlite")
+    #expect(restored.status == 0, "\(restored.errors)")
+    #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("w.sqlite-orphan"))) == bytes)
+    #expect(
+      try String(contentsOfFile: folder.file("w.sqlite-wal-orphan"), encoding: .utf8) == "log")
+  }
+
   @Test("An export over a file keeps the file's permissions")
   func exportPermissions() throws {
     let folder = try fixture()

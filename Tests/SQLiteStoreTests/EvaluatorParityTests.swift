@@ -169,7 +169,7 @@ extension PredicateFixture {
     let marks = values.map { _ in "?" }.joined(separator: ", ")
     try connection.withStatement("INSERT INTO \(table) VALUES (\(marks))") {
       statement throws(StoreError) in
-      statement.bind(values)
+      try statement.bind(values)
       try statement.run()
     }
   }

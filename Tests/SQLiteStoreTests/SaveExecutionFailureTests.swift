@@ -1,6 +1,8 @@
 // Saves that constraints, triggers or the disk refuse.
 
 import FetchModel
+import LiveFetchCSQLite
+import SQLComposer
 import TestSupport
 import Testing
 
@@ -31,6 +33,26 @@ struct SaveExecutionFailureTests {
           "422 6 City still-referenced", "422 7 - no-such-object",
         ])
     #expect(try fixture.rows(of: "City") + fixture.rows(of: "Country") == before)
+  }
+
+  @Test("a value that SQLite does not bind is refused, not stored as NULL")
+  func tooLargeValues() throws {
+    let fixture = try SaveExecutionFixture("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b BLOB)")
+    sqlite3_limit(fixture.connection.handle, SQLITE_LIMIT_LENGTH, 1_000)
+    let values: [SQLValue] = [
+      .text(String(repeating: "x", count: 1_001)), .blob([UInt8](repeating: 7, count: 1_001)),
+    ]
+    let sql = "INSERT INTO t(a) VALUES (?)"
+    for value in values {
+      #expect(throws: StoreError.failed("SQLite 18: string or blob too big")) {
+        try fixture.connection.run(sql, [value])
+      }
+      #expect(try fixture.connection.attempt(sql, [value])?.kind == .other)
+      #expect(try fixture.connection.attempt(sql, [], then: [value])?.kind == .other)
+    }
+    #expect(try fixture.rows(of: "t") == [])
+    #expect(try fixture.connection.attempt(sql, [.text(String(repeating: "x", count: 900))]) == nil)
+    #expect(try fixture.rows("SELECT length(a) FROM t") == ["900"])
   }
 
   @Test("a conflict with the store is 409, a missing object of a single-object request 404")

@@ -24,7 +24,7 @@ struct WriterOthersTests {
     try store.file.runExternally("INSERT INTO City VALUES (1, 'a', NULL), (2, 'b', NULL)")
     try await wait(for: 1, store)
     let token = store.writer.newestToken
-    #expect(store.commits.all == [.others(token)])
+    #expect(store.commits.all == [.external(token)])
     #expect(token.position.number == 3)
     // Written down when they have paused.
     func saves() throws -> [String] { try store.rows("SELECT position FROM livefetch_save") }
@@ -42,7 +42,7 @@ struct WriterOthersTests {
     try other.execute("INSERT INTO City VALUES (2, 'there', NULL); BEGIN IMMEDIATE")
     async let saved = store.save("INSERT INTO City VALUES (3, 'late', NULL)")
     func isTold() -> Bool {
-      store.commits.all.contains { if case .others = $0 { true } else { false } }
+      store.commits.all.contains { if case .external = $0 { true } else { false } }
     }
     #expect(try await becomesTrue(within: .seconds(60)) { isTold() })
     try other.execute("COMMIT")
@@ -85,7 +85,7 @@ struct WriterOthersTests {
     try store.file.runExternally("INSERT INTO City VALUES (3, 'there', NULL)")
     let third = try await store.save("INSERT INTO City VALUES (4, 'here', NULL)").get()
     #expect(
-      store.commits.all == [.saves(first.token), .saves(second.token), .others(third.token)])
+      store.commits.all == [.saves(first.token), .saves(second.token), .external(third.token)])
   }
 
   @Test("with the file removed, maintenance has nothing to do soon")

@@ -42,6 +42,27 @@ struct WriterTests {
     #expect(try store.rows("SELECT position FROM livefetch_save").count == 21)
   }
 
+  @Test("a save that changes nothing does not prove that the file can be written")
+  func emptyCommit() async throws {
+    let store = try WrittenFile()
+    func probe() async -> StoreError? {
+      await withCheckedContinuation { continuation in
+        store.writer.probe { continuation.resume(returning: $0) }
+      }
+    }
+    #expect(await probe() == nil)
+    try store.file.runExternally(
+      """
+      CREATE TRIGGER full BEFORE UPDATE ON livefetch_store BEGIN SELECT raise(ABORT, 'full'); END
+      """)
+    _ = try await store.save("UPDATE City SET name = 'x' WHERE id = 99").get()
+    #expect(await probe() == .failed("SQLite 1811: full"))
+    _ = try await store.save("INSERT INTO City VALUES (1, 'Rome', NULL)").get()
+    // Within 250 ms the save is the proof, and later a commit fails.
+    let after = await probe()
+    #expect(after == nil || after == .failed("SQLite 1811: full"))
+  }
+
   @Test("a refused save does not affect the others of its group")
   func refusedInGroup() async throws {
     let store = try WrittenFile()

@@ -2,6 +2,7 @@
 
 import FetchModel
 import Foundation
+import SQLiteStore
 import TestSupport
 import Testing
 
@@ -240,6 +241,91 @@ struct DeleteRuleTests {
     }
   }
 
+  @Test(
+    "an object whose delete waits for a later change does not exist for the changes in between",
+    arguments: [
+      (#"{"update":"Team","id":1,"values":{"code":"x"}}"#, 409, "no such Team"),
+      (
+        #"{"update":"Place","id":1,"values":{"team":1}}"#, 409,
+        "refers to a Team that does not exist"
+      ),
+      (
+        #"{"update":"Place","id":1,"values":{"teams":[1]}}"#, 409,
+        "refers to a Team that does not exist"
+      ),
+      (#"{"insert":"Place","values":{"team":2}}"#, 200, #""deleted":2"#),
+    ])
+  func changesOfADeletedObject(change: String, status: Int, text: String) throws {
+    for deletes in [
+      [#"{"delete":"Team","id":1}"#, #"{"delete":"Hero","id":1}"#],
+      [#"{"delete":"Team","where":"SELF==1"}"#, #"{"delete":"Hero","where":"TRUEPREDICATE"}"#],
+    ] {
+      let file = try Self.teams()
+      let answer = try Self.save(file, [deletes[0], change, deletes[1]])
+      #expect(answer.status == status, "\(deletes): \(answer.text)")
+      #expect(answer.text.contains(text), "\(deletes): \(answer.text)")
+      #expect(try Self.count(file, "Team") == (status == 200 ? 1 : 2), "\(deletes)")
+    }
+  }
+
+  @Test(
+    "an object is deleted as soon as no other needs it, so that a later change may use its values")
+  func valuesOfADeletedObject() throws {
+    let file = try Self.teams()
+    let answer = try Self.save(
+      file,
+      [
+        #"{"delete":"Team","id":1}"#, #"{"delete":"Hero","id":1}"#,
+        #"{"insert":"Team","temporaryID":"new","values":{"code":"a"}}"#,
+        #"{"update":"Place","id":1,"values":{"team":{"temporaryID":"new"}}}"#,
+      ])
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(answer.json["deleted"]?.integer == 2, "\(answer.text)")
+    #expect(try file.ask("/v1/objects/Place/1").json["team"]?.integer == 3)
+    #expect(try file.ask("/v1/objects/Team/3").json["code"]?.string == "a")
+  }
+
+  @Test("the preconditions of a delete are those of its turn, also if it waits for a later change")
+  func preconditionsOfALaterDelete() throws {
+    for isTag in [true, false] {
+      let file = try Self.teams()
+      let team = try file.ask("/v1/objects/Team/1")
+      #expect(team.json["size"]?.integer == 1)
+      let tag = (team["ETag"] ?? "").replacing("\"", with: "\\\"")
+      let precondition = isTag ? #""ifMatch":"\#(tag)""# : #""base":{"size":1}"#
+      // The delete of the hero changes the size of the team.
+      let answer = try Self.save(
+        file, [#"{"delete":"Team","id":1,\#(precondition)}"#, #"{"delete":"Hero","id":1}"#])
+      #expect(answer.status == 200, "\(precondition): \(answer.text)")
+      #expect(try Self.count(file, "Team") == 1)
+    }
+  }
+
+  private static func save(_ file: ServedFile, _ changes: [String]) throws -> Answer {
+    try file.ask("POST", "/v1/save", body: #"{"changes":[\#(changes.joined(separator: ","))]}"#)
+  }
+
+  /// Team 1, which hero 1 needs, team 2, and a place.
+  private static func teams() throws -> ServedFile {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[{"name":"Team","attributes":[{"name":"code","type":"String","optional":true},
+          {"name":"size","type":"Integer 64","derivation":"members.@count"}],
+          "uniquenessConstraints":[["code"]],"relationships":[
+          {"name":"members","destination":"Hero","toMany":true,"inverse":"team"},
+          {"name":"place","destination":"Place","inverse":"teams"},
+          {"name":"places","destination":"Place","toMany":true,"inverse":"team"}]},
+        {"name":"Hero","relationships":[
+          {"name":"team","destination":"Team","inverse":"members","optional":false}]},
+        {"name":"Place","relationships":[{"name":"team","destination":"Team","inverse":"places"},
+          {"name":"teams","destination":"Team","toMany":true,"inverse":"place"}]}]}
+        """)
+    for (entity, values) in [
+      ("Team", #"{"code":"a"}"#), ("Team", "{}"), ("Hero", #"{"team":1}"#), ("Place", "{}"),
+    ] { _ = try file.insert(entity, values) }
+    return file
+  }
+
   /// A hero needs its team.
   static let required = """
     {"entities":[{"name":"Team","relationships":[
@@ -320,6 +406,23 @@ struct DeleteRuleTests {
     #expect(try file.ask("/v1/objects/B/\(kept)").status == 404)
   }
 
+  @Test(
+    "`detach` removes the triggers of delete rules and their table, not those of other programs",
+    .onlyForFiles)
+  func detach() throws {
+    let file = try SampleModel.served(text: Self.links)
+    try file.runExternally(
+      #"CREATE TRIGGER model_mine AFTER INSERT ON "P" BEGIN SELECT 1; END"#)
+    file.stop()
+    let own =
+      "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'trigger') "
+      + "AND (name LIKE 'livefetch%' OR name LIKE 'model%')"
+    #expect(try SQLiteShell.integer("\(own) AND name = 'livefetch_cascade'", path: file.path) == 1)
+    #expect(try SQLiteStore.detach(path: file.path))
+    #expect(try SQLiteShell.integer("\(own) AND name = 'model_mine'", path: file.path) == 1)
+    #expect(try SQLiteShell.integer(own, path: file.path) == 1)
+  }
+
   @Test func toManyCascadesDeleteAWholeTree() throws {
     let tree = """
       {"entities":[{"name":"Node","relationships":[
@@ -336,13 +439,14 @@ struct DeleteRuleTests {
     #expect(try Self.count(file, "Node") == 0)
   }
 
+  private static let links = """
+    {"entities":[{"name":"P","relationships":[
+    {"name":"likes","destination":"P","toMany":true,"inverse":"likedBy","deleteRule":"Cascade"},
+    {"name":"likedBy","destination":"P","toMany":true,"inverse":"likes"}]}]}
+    """
+
   @Test func manyToManyCascadesDeleteCompletely() throws {
-    let model = """
-      {"entities":[{"name":"P","relationships":[
-      {"name":"likes","destination":"P","toMany":true,"inverse":"likedBy","deleteRule":"Cascade"},
-      {"name":"likedBy","destination":"P","toMany":true,"inverse":"likes"}]}]}
-      """
-    let file = try SampleModel.served(text: model)
+    let file = try SampleModel.served(text: Self.links)
     let ids = try (0..<6).map { _ in try file.insert("P", "{}") }
     for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 1)] {
       _ = try file.ask("PATCH", "/v1/objects/P/\(ids[from])", body: #"{"likes":[\#(ids[to])]}"#)

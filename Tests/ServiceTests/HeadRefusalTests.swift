@@ -146,6 +146,18 @@ struct CORSOriginTests {
     #expect(allowed == Self.origins)
   }
 
+  @Test("scripts of other origins may read every header of LiveFetch")
+  func exposedHeaders() throws {
+    let answer = try file(["*"]).ask("/v1/objects/city", headers: [("Origin", "https://z")])
+    let exposed = (answer["Access-Control-Expose-Headers"] ?? "").split(separator: ", ")
+    #expect(
+      exposed.sorted() == [
+        "Accept-Ranges", "Allow", "Content-Range", "ETag", "Idempotency-Replayed",
+        "LiveFetch-Token", "Location", "Preference-Applied", "RateLimit", "RateLimit-Policy",
+        "Retry-After", "Server-Timing", "WWW-Authenticate", "X-Request-Id",
+      ])
+  }
+
   @Test(arguments: [["*"], ["https://a.example", "*"]])
   func aStarAllowsAll(origins: [String]) throws {
     let answer = try file(origins).ask("/v1/objects/city", headers: [("Origin", "https://z")])

@@ -195,7 +195,7 @@ extension Connection {
     _ sql: String, _ bindings: [SQLValue] = [], _ row: (Statement) -> Result
   ) throws(StoreError) -> Result? {
     try withStatement(sql) { statement throws(StoreError) in
-      statement.bind(bindings)
+      try statement.bind(bindings)
       return try statement.step() ? row(statement) : nil
     }
   }
@@ -205,7 +205,7 @@ extension Connection {
     _ sql: String, _ bindings: [SQLValue] = [], _ row: (Statement) -> Result
   ) throws(StoreError) -> [Result] {
     try withStatement(sql) { statement throws(StoreError) in
-      statement.bind(bindings)
+      try statement.bind(bindings)
       var rows: [Result] = []
       while try statement.step() { rows.append(row(statement)) }
       return rows
@@ -215,7 +215,7 @@ extension Connection {
   /// Runs `sql` and ignores its rows.
   func run(_ sql: String, _ bindings: [SQLValue] = []) throws(StoreError) {
     try withStatement(sql) { statement throws(StoreError) in
-      statement.bind(bindings)
+      try statement.bind(bindings)
       try statement.run()
     }
   }
@@ -227,7 +227,7 @@ extension Connection {
   ) throws(StoreError) -> [Result] {
     let statement = Statement(pointer: try prepare(sql))
     defer { sqlite3_finalize(statement.pointer) }
-    statement.bind(bindings)
+    try statement.bind(bindings)
     var rows: [Result] = []
     while try statement.step() { rows.append(row(statement)) }
     return rows

@@ -32,7 +32,7 @@ struct OrphanedLog {
     }
     throw .unusable(
       """
-      the file was cut short: it has \(bytes) bytes, beside a log that has more (restore it from a \
+      the file was cut short: it has \(bytes) bytes, and its log has more (restore it from a \
       backup)
       """)
   }

@@ -29,7 +29,7 @@ final class ReaderPool: Sendable {
   ///     ``StoreError/busy``.
   ///   - files: the served files; while they are not intact, no further connection is opened.
   init(
-    path: String, access: Connection.Access, capacity: Int = 16,
+    path: String, access: Connection.Access, capacity: Int,
     waitLimit: Double = 5, files: ServedFiles? = nil
   ) {
     self.files = files

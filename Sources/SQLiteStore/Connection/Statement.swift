@@ -10,35 +10,44 @@ struct Statement {
   let pointer: OpaquePointer
 
   /// Binds values from parameter 1 on.
-  func bind(_ values: [SQLValue]) {
-    for (index, value) in values.enumerated() { bind(value, at: Int32(index + 1)) }
+  func bind(_ values: [SQLValue]) throws(StoreError) {
+    guard bind(values, from: 1) else { throw StoreError(of: sqlite3_db_handle(pointer)) }
   }
 
-  /// Binds the parameter at `index`, counted from 1.
-  func bind(_ value: SQLValue, at index: Int32) {
-    switch value {
-    case .null: sqlite3_bind_null(pointer, index)
-    case .integer(let integer): sqlite3_bind_int64(pointer, index, integer)
-    case .double(let double): sqlite3_bind_double(pointer, index, double)
-    case .text(let text): bind(text: text, at: index)
-    case .blob(let bytes):
-      if bytes.isEmpty {
-        sqlite3_bind_zeroblob(pointer, index, 0)
-      } else {
+  /// Binds values from the parameter at `first` on, counted from 1. Returns false if SQLite refuses one,
+  /// because it is too large.
+  func bind(_ values: [SQLValue], from first: Int32) -> Bool {
+    var index = first
+    for value in values {
+      guard bind(value, at: index) else { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// Binds the parameter at `index`, counted from 1. Returns false if SQLite refuses the value.
+  func bind(_ value: SQLValue, at index: Int32) -> Bool {
+    let code =
+      switch value {
+      case .null: sqlite3_bind_null(pointer, index)
+      case .integer(let integer): sqlite3_bind_int64(pointer, index, integer)
+      case .double(let double): sqlite3_bind_double(pointer, index, double)
+      case .text(let text): bind(text: text, at: index)
+      case .blob(let bytes) where bytes.isEmpty: sqlite3_bind_zeroblob(pointer, index, 0)
+      case .blob(let bytes):
         sqlite3_bind_blob64(pointer, index, bytes, UInt64(bytes.count), transient)
       }
-    }
+    return code == SQLITE_OK
   }
 
-  private func bind(text: String, at index: Int32) {
+  private func bind(text: String, at index: Int32) -> Int32 {
     var text = text
-    text.withUTF8 { utf8 in
+    return text.withUTF8 { utf8 in
       // An empty buffer may have the address nil, which would bind NULL.
       guard let start = utf8.baseAddress, !utf8.isEmpty else {
-        sqlite3_bind_text(pointer, index, "", 0, transient)
-        return
+        return sqlite3_bind_text(pointer, index, "", 0, transient)
       }
-      _ = start.withMemoryRebound(to: CChar.self, capacity: utf8.count) {
+      return start.withMemoryRebound(to: CChar.self, capacity: utf8.count) {
         sqlite3_bind_text64(
           pointer, index, $0, UInt64(utf8.count), transient, UInt8(SQLITE_UTF8))
       }
@@ -117,6 +126,8 @@ struct Statement {
 }
 
 extension StoreError {
+  static let noDatabase = StoreError.damaged("the file is not an SQLite database")
+
   /// The last error of a connection.
   init(of handle: OpaquePointer?) {
     let code = sqlite3_extended_errcode(handle)
@@ -135,7 +146,7 @@ extension StoreError {
     case SQLITE_FULL: self = .diskFull
     case SQLITE_READONLY, SQLITE_PERM: self = .readOnly
     case SQLITE_INTERRUPT: self = .queryTimeout
-    case SQLITE_NOTADB: self = .damaged("the file is not an SQLite database")
+    case SQLITE_NOTADB: self = .noDatabase
     // The tables of an extension, such as FTS5, are damaged, or contradict their index.
     case SQLITE_CORRUPT where code == SQLITE_CORRUPT | 1 << 8:
       self = .storageFailed("SQLite \(code): \(message)")

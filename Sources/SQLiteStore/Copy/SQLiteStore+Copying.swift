@@ -1,5 +1,5 @@
-// What a copy of a file keeps beside its objects: the highest ids, and the responses for idempotency
-// keys.
+// The data of a file that a copy keeps in addition to its objects: the highest ids, and the responses for
+// idempotency keys.
 
 import FetchModel
 import ModelStorage

@@ -10,7 +10,7 @@ extension Connection {
     _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
   ) throws(StoreError) {
     try withStatement(statement.sql) { prepared throws(StoreError) in
-      prepared.bind(statement.bindings)
+      try prepared.bind(statement.bindings)
       let reader = RowReader(
         statement: prepared.pointer, layout: statement.layout, connection: self)
       while try prepared.step() {

@@ -48,7 +48,7 @@ extension SQLiteReadTransaction {
   ) throws(StoreError) -> Bool {
     var missing: [Int64] = []
     let wereSorted = try connection.withStatement(statement.sql) { prepared throws(StoreError) in
-      prepared.bind(statement.bindings)
+      try prepared.bind(statement.bindings)
       let reader = RowReader(
         statement: prepared.pointer, layout: statement.layout, connection: connection)
       while try prepared.step() {

@@ -58,7 +58,7 @@ extension SQLiteReadTransaction {
     _ statement: FetchStatement, limit: Int
   ) throws(StoreError) -> TieOrderedRows {
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
-      prepared.bind(statement.bindings)
+      try prepared.bind(statement.bindings)
       let reader = RowReader(
         statement: prepared.pointer, layout: statement.layout, connection: connection)
       var rows = TieOrderedRows(limit: limit)

@@ -34,7 +34,7 @@ extension SQLiteStore {
     guard sqlite3_bind_parameter_count(statement.pointer) == arguments.count else {
       throw .failed("the statement takes another number of arguments")
     }
-    statement.bind(try arguments.map { argument throws(StoreError) in try argument.sqlValue })
+    try statement.bind(try arguments.map { argument throws(StoreError) in try argument.sqlValue })
     let names = (0..<statement.columnCount).map {
       String(cString: sqlite3_column_name(statement.pointer, $0))
     }

@@ -157,16 +157,32 @@ extension History {
   }
 
   private static func dropTracking(on connection: Connection) throws(StoreError) {
-    let names = try connection.all(
+    try dropTriggers(on: connection)
+    let tables = try connection.all(
       """
-      SELECT type, name FROM main.sqlite_schema WHERE type = 'trigger' AND
-      name LIKE 'livefetch\\_%' ESCAPE '\\' OR
-      type = 'table' AND name LIKE 'livefetch\\_history\\_%' ESCAPE '\\' ORDER BY type DESC
+      SELECT name FROM main.sqlite_schema
+      WHERE type = 'table' AND name LIKE 'livefetch\\_history\\_%' ESCAPE '\\'
       """
-    ) { (type: $0.text(0), name: $0.text(1)) }
-    for (type, name) in names {
-      try connection.execute("DROP \(type == "table" ? "TABLE" : "TRIGGER") main.\(quoted(name))")
+    ) { $0.text(0) }
+    for table in tables { try connection.execute("DROP TABLE main.\(quoted(table))") }
+  }
+
+  /// Drops the triggers of the history, which name the columns of their tables. If triggers are missing,
+  /// the next opening of the file, or the server that has it open, begins a new epoch.
+  ///
+  /// - Returns: the tables that had such triggers.
+  @discardableResult
+  static func dropTriggers(on connection: Connection) throws(StoreError) -> Set<String> {
+    let triggers = try connection.all(
+      """
+      SELECT name, tbl_name FROM main.sqlite_schema
+      WHERE type = 'trigger' AND name LIKE 'livefetch\\_%' ESCAPE '\\'
+      """
+    ) { (name: $0.text(0), table: $0.text(1)) }
+    for trigger in triggers {
+      try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))")
     }
+    return Set(triggers.map(\.table))
   }
 
   /// Records that a save ended at `position`.
@@ -195,6 +211,7 @@ extension History {
     ) { $0.text(0) }
     try connection.transaction { () throws(StoreError) in
       try dropTracking(on: connection)
+      try ModelOpening.dropTriggers(on: connection)
       try connection.execute(
         """
         DROP TABLE livefetch_store; DROP TABLE IF EXISTS livefetch_position;

@@ -62,7 +62,6 @@ struct FieldBinder {
 
   private func bindText(_ text: String) -> Bool {
     Statement(pointer: statement).bind(.text(text), at: parameter)
-    return true
   }
 
   /// Returns false if the column's type does not include the value. The caller's text must stay
@@ -85,18 +84,13 @@ struct FieldBinder {
       let value = Value(json, of: untyped),
       let stored = value.stored(in: imported.column)
     else { return false }
-    Statement(pointer: statement).bind(stored, at: parameter)
-    return true
+    return Statement(pointer: statement).bind(stored, at: parameter)
   }
 
   /// A required text column stores an empty field as the empty text.
   private func bindNull() -> Bool {
-    if imported.column.isNotNull, imported.column.type == .string {
-      sqlite3_bind_text(statement, parameter, "", 0, transient)
-    } else {
-      sqlite3_bind_null(statement, parameter)
-    }
-    return true
+    let isText = imported.column.isNotNull && imported.column.type == .string
+    return Statement(pointer: statement).bind(isText ? .text("") : .null, at: parameter)
   }
 
   // MARK: Text
@@ -151,7 +145,6 @@ struct FieldBinder {
     guard let value = Value(json, as: type), let stored = value.stored(in: imported.column) else {
       return false
     }
-    Statement(pointer: statement).bind(stored, at: parameter)
-    return true
+    return Statement(pointer: statement).bind(stored, at: parameter)
   }
 }

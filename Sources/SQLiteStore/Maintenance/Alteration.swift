@@ -5,7 +5,7 @@
 // The script's transaction therefore drops these triggers first. The server of the file creates them
 // again, at once if it is running, and begins a new epoch.
 //
-// The script runs with foreign keys off, so that it may replace tables that others refer to. The
+// The script runs with foreign keys off, so that it may replace tables to which other tables refer. The
 // transaction is committed only if no row refers to a missing row that did not before.
 
 import FetchModel
@@ -34,7 +34,7 @@ extension Connection {
   fileprivate func alter(_ script: MigrationScript) throws(StoreError) -> [String] {
     try execute("PRAGMA foreign_keys = OFF")
     return try transaction { () throws(StoreError) in
-      let tracked = try dropTrackingTriggers()
+      let tracked = try History.dropTriggers(on: self)
       let before = try tableStatements()
       let broken = try brokenLinks()
       try run(script)
@@ -45,7 +45,7 @@ extension Connection {
   }
 
   /// Returns how many rows of each table refer to missing rows of each parent, and the tables of which
-  /// SQLite cannot tell: a key of theirs refers to columns that are not unique.
+  /// SQLite cannot check the references: a key refers to columns that are not unique.
   private func brokenLinks() throws(StoreError) -> (counts: [[String]: Int], unknown: Set<String>) {
     var counts: [[String]: Int] = [:]
     var unknown: Set<String> = []
@@ -60,7 +60,7 @@ extension Connection {
   }
 
   /// Requires that no more rows than before refer to missing rows. The script may have renamed tables, so
-  /// that only the sum tells.
+  /// the sums are compared.
   private func refuseMore(
     than before: (counts: [[String]: Int], unknown: Set<String>)
   ) throws(StoreError) {
@@ -70,21 +70,6 @@ extension Connection {
       "\(count) rows of \(names[0]) would refer to a \(names[1]) that does not exist"
     }
     throw .unusable(lines.sorted().joined(separator: "\n"))
-  }
-
-  /// Drops the triggers of the history, which name columns. If triggers are missing, the next
-  /// opening of the file, or the server that has it open, begins a new epoch.
-  ///
-  /// - Returns: the tables that had such triggers.
-  private func dropTrackingTriggers() throws(StoreError) -> Set<String> {
-    let triggers = try all(
-      """
-      SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'
-      AND name LIKE 'livefetch\\_%' ESCAPE '\\'
-      """
-    ) { (name: $0.text(0), table: $0.text(1)) }
-    for trigger in triggers { try execute("DROP TRIGGER main.\(quoted(trigger.name))") }
-    return Set(triggers.map(\.table))
   }
 
   /// The SQL of each table and of the user's own triggers on it, by the table's name.

@@ -45,7 +45,7 @@ extension SQLiteStore {
         try verify(draft, against: path, report.token)
       }
       try of(.destination) { () throws(StoreError) in
-        // A log beside the destination belongs to the file that is replaced, or to none.
+        // A log next to the destination belongs to the file that is replaced, or to none.
         try OrphanedLog(of: destination)?.keep()
       }
       for end in ["-wal", "-shm", "-journal"] { unlink(destination + end) }
@@ -67,6 +67,7 @@ extension SQLiteStore {
   public static func restore(
     _ backup: String, to path: String, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(CopyError) -> BackupReport {
+    let path = resolvedPath(path)
     let lock = try of(.destination) { () throws(StoreError) in try FileLock(beside: path) }
     defer { withExtendedLifetime(lock) {} }
     let draft = unusedName(path + ".restoring")
@@ -86,13 +87,18 @@ extension SQLiteStore {
     }
   }
 
-  /// Writes the draft's content to the file at `path`, which need not exist. A log that is left of a
-  /// missing database is kept as `FILE-wal-orphan`.
+  /// Writes the draft's content to the file at `path`, which need not exist. A file that is no database
+  /// is kept as `FILE-orphan`, and a log without a database as `FILE-wal-orphan`.
   private static func install(
     _ draft: String, as path: String
   ) throws(StoreError) -> BackupReport {
     let token = try beginEpoch(draft)
     let report: BackupReport
+    if try !isDatabase(path) {
+      guard rename(path, OrphanedLog.freeName(of: path)) == 0 else {
+        throw .failed("the file, which is no database, could not be renamed")
+      }
+    }
     try OrphanedLog(of: path)?.keep()
     if access(path, F_OK) == 0 {
       report = try replace(path, by: draft)
@@ -101,6 +107,20 @@ extension SQLiteStore {
       guard rename(draft, path) == 0 else { throw .failed("the file could not be given its name") }
     }
     return BackupReport(pages: report.pages, bytes: report.bytes, token: token)
+  }
+
+  /// False for a file without the first page of a database. True for a missing or empty file.
+  private static func isDatabase(_ path: String) throws(StoreError) -> Bool {
+    guard (FileStatus(path)?.size ?? 0) > 1 else { return true }
+    do throws(StoreError) {
+      // SQLite would delete the log of such a file.
+      let connection = try Connection(path: path, access: .immutableFile)
+      defer { connection.close() }
+      _ = try connection.first("PRAGMA main.schema_version") { $0.integer(0) }
+      return true
+    } catch .noDatabase {
+      return false
+    }
   }
 
   private enum Side { case source, destination }

@@ -2,8 +2,8 @@
 //
 // Stores in different directories may have the same name, and their servers may make backups in one
 // directory. The id is in the file; every copy of the file has it too. So the inode and the time of
-// creation of the file to which the id belongs are stored beside it: a copy that is served elsewhere
-// gets an id of its own.
+// creation of the file to which the id belongs are stored with it: a copy of the file that is served gets
+// an id of its own.
 
 import FetchModel
 import LiveFetchCMappedFiles
@@ -32,7 +32,8 @@ enum BackupIdentity {
     ) { $0.text(0) }
   }
 
-  /// Returns what tells the file at `path` from its copies: its inode and when it was created.
+  /// Returns the values by which the file at `path` differs from its copies: its inode and its time of
+  /// creation.
   static func place(of path: String) -> String? {
     FileStatus(path).map { "\($0.identity.inode) \(livefetch_file_created(path))" }
   }

@@ -127,11 +127,23 @@ struct ModelOpening {
     let found = try Self.triggers(on: connection).filter(Self.isOwn)
     guard Set(found) != Set(expected) else { return }
     try Self.checkNames(of: expected, on: connection)
-    for trigger in found { try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))") }
+    try Self.drop(found, on: connection)
     if expected.contains(where: { $0.sql.contains(CascadeTriggers.table) }) {
       try connection.execute(CascadeTriggers.creation)
     }
     try run(expected)
+  }
+
+  /// Drops the triggers of a model, and their table.
+  static func dropTriggers(on connection: Connection) throws(StoreError) {
+    try drop(try triggers(on: connection).filter(isOwn), on: connection)
+    try connection.execute("DROP TABLE IF EXISTS main.\(CascadeTriggers.table)")
+  }
+
+  private static func drop(
+    _ triggers: [NamedStatement], on connection: Connection
+  ) throws(StoreError) {
+    for trigger in triggers { try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))") }
   }
 
   /// Returns the triggers whose names begin like those of a model.

@@ -209,16 +209,8 @@ private struct MigrationRun {
     if try History.isPresent(on: connection) {
       try connection.execute("DELETE FROM main.livefetch_store WHERE key = 'schema'")
     }
-    let historyTriggers = try connection.all(
-      """
-      SELECT name FROM main.sqlite_schema
-      WHERE type = 'trigger' AND name LIKE 'livefetch\\_%' ESCAPE '\\'
-      """
-    ) { $0.text(0) }
-    let rules = try ModelOpening.triggers(on: connection).filter(ModelOpening.isOwn).map(\.name)
-    for name in historyTriggers + rules {
-      try connection.execute("DROP TRIGGER main.\(quoted(name))")
-    }
+    try History.dropTriggers(on: connection)
+    try ModelOpening.dropTriggers(on: connection)
   }
 
   private func checkForeignKeys() throws(StoreError) {

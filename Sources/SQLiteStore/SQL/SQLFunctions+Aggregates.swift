@@ -15,7 +15,7 @@ func registerAggregates(on handle: OpaquePointer) {
     }
   }
   register(aggregate: "livefetch_average", on: handle, step: addToSum, final: finishAverage)
-  registerDecimals(on: handle)
+  registerDecimalAggregates(on: handle)
   register(
     aggregate: "livefetch_values", on: handle, step: addDistinctValue, final: finishDistinctValues)
 }
@@ -119,7 +119,7 @@ private func addDecimal(
   DecimalTotal(state).add(values?[0])
 }
 
-private func registerDecimals(on handle: OpaquePointer) {
+private func registerDecimalAggregates(on handle: OpaquePointer) {
   register(aggregate: "livefetch_decimal_sum", on: handle, step: addDecimal) { context in
     let total = existingState(of: context).map { DecimalTotal($0) }
     if let rounded = total?.rounded { return sqlite3_result_double(context, rounded) }

@@ -51,7 +51,7 @@ func registerNumberFunctions(on handle: OpaquePointer) {
   }
   registerCalculations(on: handle)
   registerConversions(on: handle)
-  registerDecimals(on: handle)
+  registerDecimalArithmetic(on: handle)
 }
 
 private func registerCalculations(on handle: OpaquePointer) {
@@ -118,7 +118,7 @@ func setResult(_ context: OpaquePointer?, _ value: StoredValue) {
 
 /// Registers `livefetch_decimal('vv+v*', a, b, c)`: a postfix program and its operands. With
 /// `_exact` the result keeps every digit.
-private func registerDecimals(on handle: OpaquePointer) {
+private func registerDecimalArithmetic(on handle: OpaquePointer) {
   for (tag, name) in ["livefetch_decimal", "livefetch_decimal_exact"].enumerated() {
     register(name, arguments: -1, tag: tag, on: handle) { context, count, values in
       guard count > 0, let program = utf8(values?[0]),

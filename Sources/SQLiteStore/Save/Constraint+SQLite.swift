@@ -108,10 +108,9 @@ extension Connection {
     row: (Statement) -> Void = { _ in }
   ) throws(StoreError) -> Constraint? {
     try withStatement(sql) { statement throws(StoreError) in
-      statement.bind(values)
-      for (index, value) in more.enumerated() {
-        statement.bind(value, at: Int32(truncatingIfNeeded: values.count &+ index &+ 1))
-      }
+      guard statement.bind(values, from: 1),
+        statement.bind(more, from: Int32(truncatingIfNeeded: values.count &+ 1))
+      else { return try refusal(sqlite3_extended_errcode(handle)) }
       while true {
         let code = sqlite3_step(statement.pointer)
         switch code & 0xFF {

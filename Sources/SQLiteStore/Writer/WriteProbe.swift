@@ -11,8 +11,8 @@ final class WriteProbe: Sendable {
   private static let validity: UInt64 = 250_000_000
 
   private struct State {
-    /// The monotonic time of the last successful commit in nanoseconds; 0 after a commit that
-    /// failed.
+    /// The monotonic time of the last commit in nanoseconds; 0 after one that failed or that had nothing
+    /// to write.
     var lastCommit: UInt64 = 0
     /// Probes that wait for the running commit; nil if none runs.
     var waiting: [Completion]?
@@ -22,8 +22,8 @@ final class WriteProbe: Sendable {
   private let state = Mutex(State())
 
   /// Records how a group of saves ended.
-  func record(didCommit: Bool) {
-    let now = didCommit ? monotonicNanoseconds() : 0
+  func record(hasWritten: Bool) {
+    let now = hasWritten ? monotonicNanoseconds() : 0
     state.withLock { $0.lastCommit = now }
   }
 

@@ -25,7 +25,7 @@ final class Writer: Sendable {
     /// Saves of this process.
     case saves(Token)
     /// Commits of other processes, and perhaps later saves of this process.
-    case others(Token)
+    case external(Token)
     /// A new epoch, because history had a gap.
     case restarted(Token)
     /// The file or its schema is not the one that was opened.
@@ -244,11 +244,14 @@ extension Writer {
       while !rest.isEmpty {
         let began = monotonicNanoseconds()
         let outcome = run(rest, &group, &maintenance, onCommit)
-        let saves = zip(rest, outcome.results).filter { !$0.0.isProbe }.map(\.1)
+        let results = zip(rest, outcome.results)
+        let saves = results.filter { !$0.0.isProbe }.map(\.1)
         counted.withLock { $0.count(saves, commitNanoseconds: outcome.commitNanoseconds) }
-        writeProbe.record(didCommit: outcome.commitNanoseconds > 0)
+        let hasProbed = results.contains { $0.0.isProbe && (try? $0.1.get()) != nil }
+        writeProbe.record(hasWritten: outcome.didCommit || hasProbed)
         if outcome.didCommit {
-          let commit = outcome.hasFoundOthers ? Commit.others(group.token) : .saves(group.token)
+          let commit =
+            outcome.hasExternalCommits ? Commit.external(group.token) : .saves(group.token)
           publish(commit, group.token, onCommit)
         }
         for (job, result) in zip(rest, outcome.results) {

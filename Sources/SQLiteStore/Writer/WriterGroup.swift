@@ -12,7 +12,7 @@ struct WriterGroup {
     /// True if the group made a new state.
     var didCommit: Bool
     /// True if commits of other processes were found before the saves.
-    var hasFoundOthers = false
+    var hasExternalCommits = false
     /// The duration of the commit; 0 if there was none.
     var commitNanoseconds: UInt64 = 0
     /// True if another process held the write lock, so that nothing was executed.
@@ -65,7 +65,7 @@ struct WriterGroup {
 
   private struct State {
     var token: Token
-    let hasFoundOthers: Bool
+    let hasExternalCommits: Bool
     var results: [Result<SaveResult, SaveError>] = []
   }
 
@@ -79,7 +79,7 @@ struct WriterGroup {
     do {
       let last = try position(epoch: token.epoch) ?? token
       if last.position.number > stamped { try stamp(last.position.number) }
-      return State(token: last, hasFoundOthers: last != token)
+      return State(token: last, hasExternalCommits: last != token)
     } catch {
       rollBack()
       throw error
@@ -101,7 +101,7 @@ struct WriterGroup {
       let alone = run(jobs[index...index], busyTimeout: connection.busyTimeout)
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit
-      outcome.hasFoundOthers = outcome.hasFoundOthers || alone.hasFoundOthers
+      outcome.hasExternalCommits = outcome.hasExternalCommits || alone.hasExternalCommits
     }
     return outcome
   }
@@ -122,7 +122,7 @@ struct WriterGroup {
     let duration = monotonicNanoseconds() &- start
     return Outcome(
       results: acknowledged(state.results), didCommit: state.token != token,
-      hasFoundOthers: state.hasFoundOthers, commitNanoseconds: max(1, duration))
+      hasExternalCommits: state.hasExternalCommits, commitNanoseconds: max(1, duration))
   }
 
   /// The results if the files are still in place, otherwise errors: the files may have been removed

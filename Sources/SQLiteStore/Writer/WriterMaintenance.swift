@@ -189,7 +189,7 @@ extension WriterMaintenance {
     guard token != group.token else { return nil }
     group.token = token
     pendingCommits.append(token.position.number, monotonicNanoseconds())
-    return .others(token)
+    return .external(token)
   }
 
   /// True if the tables are not those that were opened.

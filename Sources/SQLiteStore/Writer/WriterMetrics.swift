@@ -33,7 +33,7 @@ struct WriterMetrics: Sendable {
   mutating func count(_ commit: Writer.Commit) {
     switch commit {
     case .saves, .restarted, .outdated: break
-    case .others: externalCommits += 1
+    case .external: externalCommits += 1
     }
   }
 

@@ -5,7 +5,7 @@ struct WriterSettings: Sendable, Hashable {
   /// Limits of the history. Rows that exceed any of them are pruned.
   struct Retention: Sendable, Hashable {
     /// Changed rows.
-    var count: Int64 = 500_000
+    var count: Int64 = 1_000_000
     /// Seconds.
     var age: Double = 7 * 86_400
     /// Bytes.

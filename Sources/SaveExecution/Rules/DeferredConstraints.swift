@@ -159,10 +159,10 @@ extension SaveRun {
 
   /// The index of the first change of each object of an entity's tree.
   private func changesByOwner(_ entity: Int) -> [ObjectID: Int] {
-    let root = executor.model.entities[entity].inheritance.root ?? entity
+    let root = root(of: entity)
     var found: [ObjectID: Int] = [:]
     for (index, change) in request.changes.enumerated()
-    where (executor.model.entities[change.entity].inheritance.root ?? change.entity) == root {
+    where self.root(of: change.entity) == root {
       if let id = owner(of: index), found[id] == nil { found[id] = index }
     }
     return found

@@ -5,7 +5,7 @@
 
 import FetchModel
 
-/// What determines the statement that tests a rule for one object; its id and the caller's values are
+/// The key of the statement that tests a rule for one object. The object's id and the caller's values are
 /// bound.
 struct RuleStatement: Hashable {
   /// The rules with parameters.
@@ -69,11 +69,11 @@ struct SavePermissions {
     case .updated: break
     case .deleted: return
     }
-    touch(object)
+    recordChange(of: object)
   }
 
   /// Notes that an object has changed since it was checked.
-  mutating func touch(_ object: Object) {
+  mutating func recordChange(of object: Object) {
     unchecked.insert(object)
     refused.remove(object)
   }

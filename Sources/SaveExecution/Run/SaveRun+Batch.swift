@@ -107,7 +107,7 @@ extension SaveRun {
     }
     guard isLastTry || request.changes.count == 1 else {
       refusedObjects[index] = left
-      return refusedDeletes.append(index)
+      return postponeDelete(of: left, table.index, at: index)
     }
     try report(refusal, deleting: Matches(Set(left), of: table), at: index)
   }

@@ -240,7 +240,7 @@ extension SaveRun {
 }
 
 extension Change {
-  fileprivate var isDeletion: Bool {
+  var isDeletion: Bool {
     switch operation {
     case .delete, .deleteAll: true
     case .insert, .update, .replace, .updateAll, .nothing: false

@@ -98,9 +98,10 @@ extension SaveRun {
   }
 
   /// The table of the rows of all entities that share it.
-  func table(rootOf table: SaveTable) -> SaveTable {
-    table.entity.inheritance.root.map { self.table($0) } ?? table
-  }
+  func table(rootOf table: SaveTable) -> SaveTable { self.table(root(of: table.index)) }
+
+  /// The entity whose table contains the objects of an entity; itself without inheritance.
+  func root(of entity: Int) -> Int { executor.model.entities[entity].inheritance.root ?? entity }
 
   private func storedEntity(
     _ key: [SQLValue], in table: SaveTable

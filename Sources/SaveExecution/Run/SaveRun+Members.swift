@@ -128,7 +128,7 @@ extension SaveRun {
   private mutating func setMembers(
     _ requested: [ObjectID], of members: Members
   ) throws(StoreError) {
-    for id in requested where !mayRead(id, of: members.table.index) {
+    for id in requested where !mayRefer(to: id, of: members.table.index) {
       return reportNoSuchObject(members.property, members.table, at: members.change)
     }
     let current = try currentMembers(members)
@@ -202,7 +202,7 @@ extension SaveRun {
   }
 
   private mutating func add(_ id: ObjectID, to members: Members) throws(StoreError) {
-    guard mayRead(id, of: members.table.index) else {
+    guard mayRefer(to: id, of: members.table.index) else {
       return reportNoSuchObject(members.property, members.table, at: members.change)
     }
     guard mayUpdate(member: id, of: members.table.index, at: members.change) else { return }

@@ -201,11 +201,16 @@ extension SaveRun {
     return permissions.readable.contains(object) || isInserted(id, of: entity)
   }
 
-  /// True if a change may refer to an object by a relationship.
+  /// True if a change may refer to an object: the caller may read it, and no earlier change deletes it.
+  func mayRefer(to id: ObjectID, of entity: Int) -> Bool {
+    mayRead(id, of: entity) && !isToBeDeleted(id, of: entity)
+  }
+
+  /// The same for a to-one relationship, which may keep an object that the caller may not read.
   func mayRefer(to id: ObjectID, of entity: Int, by relationship: Int, at change: Int) -> Bool {
-    guard let permissions else { return true }
-    return mayRead(id, of: entity)
-      || permissions.unchangedLinks.contains(.init(change: change, relationship: relationship))
+    mayRefer(to: id, of: entity)
+      || permissions?.unchangedLinks.contains(.init(change: change, relationship: relationship))
+        == true
   }
 
   /// Returns true if a change of another object may add or remove this member of a to-many
@@ -214,7 +219,7 @@ extension SaveRun {
   mutating func mayUpdate(member id: ObjectID, of entity: Int, at change: Int) -> Bool {
     guard let permissions else { return true }
     if let inserted = insertedObject(id, of: entity) {
-      self.permissions?.touch(inserted)
+      self.permissions?.recordChange(of: inserted)
       return true
     }
     let object = SavePermissions.Object(entity: entity, id: id)

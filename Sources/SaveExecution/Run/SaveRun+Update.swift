@@ -123,16 +123,24 @@ extension SaveRun {
     guard try check(&change, at: index, id: id, key: key) == .holds,
       try mayDeleteInserted(id, of: change.entity, at: index)
     else { return }
+    try deleteRow(of: table, at: index, id: id)
+  }
+
+  /// Deletes an object whose preconditions hold.
+  mutating func deleteRow(
+    of table: SaveTable, at index: Int, id: ObjectID
+  ) throws(StoreError) {
+    guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
     try checkPermissionsBeforeDelete()
     if let constraint = try attempt(statements.delete(from: table), [], then: key) {
       // A later change may move or delete the object that refers to this one.
       if constraint.mayHoldLater, !isLastTry, !isRolledBack {
-        return refusedDeletes.append(index)
+        return postponeDelete(of: [id], table.index, at: index)
       }
       return try report(constraint, deleting: table, at: index, id: id)
     }
     guard connection.changedRows == 0 else {
-      return finish(index, entity: change.entity, id, as: .deleted)
+      return finish(index, entity: table.index, id, as: .deleted)
     }
     guard try exists(key, in: table) else { return reportMissing(at: index) }
     report(.refused, nil, "the table refused the delete", at: index)
@@ -155,7 +163,7 @@ extension SaveRun {
       }
       guard keepKey(table, key, at: index), try mayLink(table, at: index, id: id) else { return }
       let sql = statements.update(table, row.columns)
-      permissions?.touch(.init(entity: change.entity, id: id))
+      permissions?.recordChange(of: .init(entity: change.entity, id: id))
       // A trigger may have deleted the object since.
       _ = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
     }

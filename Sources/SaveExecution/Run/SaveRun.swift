@@ -28,11 +28,15 @@ struct SaveRun {
   var waiting: [Int: [Postponed]] = [:]
   private var isReordered = false
   /// Deletes that a rule refused, and that another change may make possible.
-  var refusedDeletes: [Int] = []
+  private var refusedDeletes: [Int] = []
+  /// Their objects, by root entity, which do not exist any more for later changes.
+  private var toBeDeleted: Set<SavePermissions.Object> = []
   /// The objects of refused batches, by change.
   var refusedObjects: [Int: [ObjectID]] = [:]
   /// True during the last attempt of a refused delete.
   var isLastTry = false
+  /// The number of objects whose deletes were tried again before the last change.
+  private var retries = 0
 
   /// The caller's permissions; nil if no access rules restrict the caller.
   var permissions: SavePermissions?
@@ -78,10 +82,13 @@ struct SaveRun {
     try lockRows()
     try readPermissions()
     for index in request.changes.indices where progress[index] != .failed || permissions == nil {
+      if !refusedDeletes.isEmpty, !request.changes[index].isDeletion {
+        try deleteRefused(isLast: false)
+      }
       try apply(index)
       if !waiting.isEmpty { try resume(after: index) }
     }
-    try deleteRefused()
+    try deleteRefused(isLast: true)
     reportCircles()
     // A change that failed could have repaired the violation.
     if connection.hasDeferredViolations, !failedChangesMayRepairReferences {
@@ -91,18 +98,49 @@ struct SaveRun {
     try checkPermissionsAfterwards()
   }
 
-  /// Tries refused deletes again until no more succeed.
-  private mutating func deleteRefused() throws(StoreError) {
+  /// The most objects whose deletes are tried again before the last change. Without a limit, a save
+  /// takes the product of its refused deletes and its other changes.
+  private static let maxRetries = 20_000
+
+  /// Tries refused deletes again until no more succeed. Their preconditions held when it was their turn.
+  ///
+  /// - Parameter isLast: True after the last change; then those that are still refused are reported.
+  private mutating func deleteRefused(isLast: Bool) throws(StoreError) {
     var last = -1
-    while !refusedDeletes.isEmpty, !isRolledBack {
+    while !refusedDeletes.isEmpty, !isRolledBack, isLast || retries < Self.maxRetries {
       isReordered = true
       isLastTry = result.deleted == last
+      guard isLast || !isLastTry else { break }
       last = result.deleted
       let again = refusedDeletes
-      refusedDeletes = []
-      for index in again { try apply(index) }
+      (refusedDeletes, toBeDeleted) = ([], [])
+      for index in again {
+        retries += refusedObjects[index]?.count ?? 1
+        try deleteRefused(index)
+      }
     }
     isLastTry = false
+  }
+
+  private mutating func deleteRefused(_ index: Int) throws(StoreError) {
+    let change = request.changes[index]
+    current = index
+    if case .deleteAll(let predicate) = change.operation {
+      try deleteAll(change, at: index, where: predicate)
+    } else if let id = owner(of: index) {
+      try deleteRow(of: table(change.entity), at: index, id: id)
+    }
+  }
+
+  /// Postpones the delete of objects that other objects need.
+  mutating func postponeDelete(of ids: [ObjectID], _ entity: Int, at index: Int) {
+    refusedDeletes.append(index)
+    for id in ids { toBeDeleted.insert(.init(entity: root(of: entity), id: id)) }
+  }
+
+  /// True if an earlier change deletes an object that still exists only because other objects need it.
+  func isToBeDeleted(_ id: ObjectID, of entity: Int) -> Bool {
+    !toBeDeleted.isEmpty && toBeDeleted.contains(.init(entity: root(of: entity), id: id))
   }
 
   /// Runs a statement that writes. Every write of a save uses this function: after a constraint
@@ -122,7 +160,7 @@ struct SaveRun {
     return ended(by: try connection.attempt(permitted(sql), values, where: condition))
   }
 
-  /// A statement that deletes no row beside those that the access rules were evaluated for.
+  /// A statement that deletes only rows that the access rules were evaluated for.
   private func permitted(_ sql: String) throws(StoreError) -> String {
     try request.access == nil ? sql : connection.endingAtConstraints(sql)
   }
@@ -148,6 +186,7 @@ struct SaveRun {
     case .insert: try insert(change, at: index)
     case .update(let reference):
       guard let id = target(reference, of: index) else { return }
+      guard !isToBeDeleted(id, of: change.entity) else { return reportMissing(at: index) }
       try update(change, at: index, id: id)
     case .replace(let id): try replace(change, at: index, id: id)
     case .delete(let reference):

@@ -87,7 +87,7 @@ package final class JWTVerifier: Sendable {
     guard let token = JSONWebToken(text) else { return refuse(keys, at: time) }
     let fitting = keys.filter { $0.fits(token) }.prefix(Self.maxTries)
     if let caller = caller(of: token, fitting, at: time) {
-      keep(caller, digest, bytes: text.utf8.count)
+      keep(caller, digest, bytes: text.utf8.count, verifiedAfter: lastFetch)
       return .caller(caller)
     }
     let isKnownKey = token.keyID.map { id in keys.contains { $0.id == id } } ?? !fitting.isEmpty
@@ -117,8 +117,15 @@ package final class JWTVerifier: Sendable {
     return .refused
   }
 
-  private func keep(_ caller: Caller, _ digest: SHA256Digest, bytes: Int) {
+  /// Keeps a verified token, unless keys were fetched since: its own may have been withdrawn.
+  ///
+  /// - Parameter lastFetch: The time of the fetch whose keys verified the token.
+  func keep(
+    _ caller: Caller, _ digest: SHA256Digest, bytes: Int,
+    verifiedAfter lastFetch: ContinuousClock.Instant?
+  ) {
     state.withLock { state in
+      guard state.lastFetch == lastFetch else { return }
       if state.verified.count >= Self.maxVerified
         || state.verifiedBytes + bytes > Self.maxVerifiedBytes
       {

@@ -99,7 +99,7 @@ struct FetchGroup: Sendable {
     let fetch = try service.resolve(
       try service.fetchRequest(member.value), isPath: false, context.access)
     guard fetch.request.wait == nil else {
-      throw .badRequest("bad-parameter", "`wait` is given once for all fetches, beside `fetches`.")
+      throw .badRequest("bad-parameter", "`wait` is given once for all fetches, next to `fetches`.")
     }
     guard !fetch.request.explains else {
       throw .badRequest("bad-parameter", "`explain` explains one fetch at a time.")

@@ -65,7 +65,7 @@ final class SnapshotCache: Sendable {
 
   private struct Table {
     /// Hashes of recently requested keys, indexed by their last bits.
-    var asked = [Int](repeating: 0, count: 1 << 14)
+    var requested = [Int](repeating: 0, count: 1 << 14)
     var entries: [Key: Entry] = [:]
     var order: [Key] = []
     var bytes = 0
@@ -87,9 +87,9 @@ final class SnapshotCache: Sendable {
   func isWanted(_ key: Key) -> Bool {
     let hash = key.hashValue
     return table.withLock { table in
-      let place = hash & (table.asked.count - 1)
-      defer { table.asked[place] = hash }
-      return table.asked[place] == hash
+      let place = hash & (table.requested.count - 1)
+      defer { table.requested[place] = hash }
+      return table.requested[place] == hash
     }
   }
 

@@ -56,8 +56,9 @@ struct CORSOrigins: Sendable {
 
   private static func headers(allowing origin: String) -> Headers {
     let exposed =
-      "LiveFetch-Token, ETag, Location, Allow, Retry-After, "
-      + "Idempotency-Replayed, RateLimit, RateLimit-Policy, X-Request-Id"
+      "LiveFetch-Token, ETag, Location, Allow, Retry-After, Accept-Ranges, Content-Range, "
+      + "Idempotency-Replayed, Preference-Applied, RateLimit, RateLimit-Policy, Server-Timing, "
+      + "WWW-Authenticate, X-Request-Id"
     let headers = [
       (name: "Access-Control-Allow-Origin", value: origin),
       (name: "Access-Control-Expose-Headers", value: exposed),

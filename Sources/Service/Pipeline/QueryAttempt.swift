@@ -8,7 +8,7 @@ import LiveFetchCLibrary
 struct QueryAttempt: Sendable {
   /// The deadline of the query, over all attempts.
   let deadline: ContinuousClock.Instant
-  /// The processor time that this attempt may take, beside a wait of ``longestWait``; nil for the last
+  /// The processor time that this attempt may take, in addition to a wait of ``longestWait``; nil for the last
   /// attempt.
   let limit: Duration?
   /// True if the query waited for more than half of its time limit.

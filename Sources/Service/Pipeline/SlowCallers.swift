@@ -16,7 +16,7 @@ final class SlowCallers: Sendable {
   private static let maxPauseFactor = 320
   /// The longest pause that has a larger factor than the first one.
   private static let longestPause = Duration.seconds(1)
-  /// The number of callers above which those are forgotten whose pauses are over.
+  /// The number of callers above which those whose pauses are over are removed.
   private static let maxCallers = 1_000
 
   /// A time in which a caller does not use a worker.

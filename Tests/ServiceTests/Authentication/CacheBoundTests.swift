@@ -1,6 +1,7 @@
 // The caches that callers fill: their bounds by bytes, and what they give beyond them.
 
 import FetchModel
+import LiveFetchHTTPServer
 import SQLiteStore
 import TestSupport
 import Testing
@@ -57,6 +58,30 @@ struct CacheBoundTests {
       #expect(authenticator.authenticate(authorization: "Bearer \(token)") == .refused)
     }
     #expect(verifier.kept.count == 0)
+  }
+
+  @Test("A token that was verified while the keys were fetched is not kept")
+  func tokenOfAFormerKey() async throws {
+    let signer = try await JWTTests.hs256()
+    let keys = try await JWTKey.keys(of: Array(signer.file.utf8))
+    let verifier = JWTVerifier(keys: keys, source: .init { Array(signer.file.utf8) })
+    let text = try signer.token(#"{"sub":"ann","exp":1900000060}"#)
+    guard
+      case .caller(let caller) = verifier.verify(
+        text, SHA256Digest(of: text.utf8), at: JWTTests.now)
+    else {
+      Issue.record("the token is refused")
+      return
+    }
+    #expect(verifier.kept.count == 1)
+    await withCheckedContinuation { continuation in
+      verifier.whenFetched { continuation.resume() }
+    }
+    #expect(verifier.kept.count == 0)
+    // Its verification began before the fetch.
+    verifier.keep(caller, SHA256Digest(of: text.utf8), bytes: text.utf8.count, verifiedAfter: nil)
+    #expect(verifier.kept.count == 0)
+    #expect(verifier.kept.bytes == 0)
   }
 
   @Test(.onlyForFiles) func accessRulesOfCallersGoAndAreResolvedAgain() throws {
