@@ -77,18 +77,28 @@ extension SQLiteStore {
   }
 
   /// More objects of a batch are found in the save: it takes long in any case.
-  private static let maxFound = 100_000
+  private static let maxFound = 10_000
+  /// With more batches, a save finds their objects itself: each one examines the changes before it.
+  private static let maxBatches = 16
 
   public func objects(
     of plans: [Int: FetchPlan], queryClass: QueryClass
   ) throws(StoreError) -> FoundObjects {
     try read(queryClass) { transaction throws(StoreError) in
       var found = FoundObjects(token: transaction.token, ids: [:])
-      for (index, plan) in plans {
+      guard plans.count <= Self.maxBatches else { return found }
+      for (index, plan) in plans where hasExactIDs(plan.definition.entity) {
         let keys = try transaction.keys(of: plan.definition, after: nil, limit: Self.maxFound + 1)
         if keys.count <= Self.maxFound { found.ids[index] = Set(keys.map(\.id)) }
       }
       return found
+    }
+  }
+
+  /// True if no two rows have the same id: in other columns, values of different types may.
+  private func hasExactIDs(_ entity: Int) -> Bool {
+    composer.schema.entities[entity].key.parts.allSatisfy {
+      $0.form == .integer || $0.form == .text
     }
   }
 

@@ -1,5 +1,6 @@
 // The time that the callers' fetches may take on an engine's thread.
 
+import FetchModel
 import Testing
 
 @testable import LiveQueries
@@ -44,6 +45,17 @@ import Testing
     #expect(times.timeLeft(for: ["a"], now: now) == .zero)
     #expect(times.timeLeft(for: ["a"], now: now + .milliseconds(200)) == .milliseconds(5))
     #expect(times.timeLeft(for: ["a"], now: now + .seconds(2)) == .milliseconds(20))
+  }
+
+  @Test("While a save of 20,000 objects is processed, time counts a twentieth")
+  func manyObjects() throws {
+    let now = ContinuousClock.now
+    for caller in ["a", "b"] { times.note(caller, now: now) }
+    try times.processing(objects: 20_000) { () throws(StoreError) in
+      times.charge(.milliseconds(300), to: ["a"], now: now)
+      #expect(times.timeLeft(for: ["a"], now: now) == .milliseconds(100))
+    }
+    #expect(times.timeLeft(for: ["a"], now: now) == .milliseconds(5))
   }
 
   @Test("Callers without requests for a minute do not count")

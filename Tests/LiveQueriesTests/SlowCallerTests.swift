@@ -1,9 +1,9 @@
 // Callers whose fetches take long: other callers do not wait for them, and they get every diff.
 
-import FetchModel
 import TestSupport
 import Testing
 
+@testable import FetchModel
 @testable import LiveQueries
 
 @Suite("Callers whose fetches take long", .mayBlock)
@@ -86,14 +86,14 @@ struct SlowCallerTests {
   }
 
   /// Makes the group's caller slow by a save for 20 fetches, and returns the group after its answer.
-  private func slowGroup() throws -> RecordingWaiter {
+  private func slowGroup(besides waiting: Int = 0) throws -> RecordingWaiter {
     let group = RecordingWaiter()
     let fetches = (10..<30).map {
       GroupFetch(index: $0, plan: plan(limit: $0), since: store.inner.token)
     }
     engine.follow(fetches, isFinal: false, for: "slow", group)
     let light = follow(plan(), for: "light")
-    try #require(isWaiting(21))
+    try #require(isWaiting(21 + waiting))
     store.state.withLock { $0.delay = .milliseconds(10) }
     save(30)
     #expect(light.next() == diff("value0", from: 1, to: 2, 30))
@@ -138,6 +138,32 @@ struct SlowCallerTests {
     #expect(group.next() == "")
     let (from, to) = (MemoryStore.token(2), MemoryStore.token(2))
     #expect(single.next() == #"{"entity":"City","from":"\#(from)","to":"\#(to)","total":2}"#)
+  }
+
+  @Test("Clients whose fetches did not change move as well, and get their next diff")
+  func quiet() throws {
+    let name = PropertyPath(root: 0, target: .attribute(0))
+    let condition = Condition.comparison(
+      Comparison(
+        left: .path(ScopedPath(scope: 0, path: name)), relation: .equal,
+        right: .constant(.string("Tianjin")), options: [], isNegated: false))
+    let quiet = FetchPlan(
+      definition: ResultDefinition(
+        entity: 0, predicate: ResolvedPredicate(condition: condition, paths: [name])),
+      shape: .count)
+    let (single, members) = (follow(quiet, for: "slow"), RecordingWaiter())
+    let fetches = [GroupFetch(index: 0, plan: quiet, since: store.inner.token)]
+    engine.follow(fetches, isFinal: false, for: "slow", members)
+    let group = try slowGroup(besides: 2)
+    store.inner.save { objects in
+      objects.cities[3] = City(name: "Tianjin", population: 13, isCapital: false, country: nil)
+    }
+    engine.storeDidChange()
+    let (from, to) = (MemoryStore.token(1), MemoryStore.token(3))
+    let diff = #"{"entity":"City","from":"\#(from)","to":"\#(to)","total":1}"#
+    #expect(single.next() == diff)
+    #expect(members.next() == "0: \(diff)")
+    engine.cancel(group)
   }
 
   @Test("A client of a slow caller that leaves is removed")

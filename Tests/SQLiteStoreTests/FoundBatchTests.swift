@@ -130,6 +130,44 @@ struct FoundBatchTests {
     }
   }
 
+  @Test("In a table whose keys may have equal ids, the save finds the objects of a batch")
+  func equalIDs() throws {
+    let file = try ScratchFile(
+      "CREATE TABLE t(id BLOB PRIMARY KEY, v INTEGER); INSERT INTO t VALUES (x'61', 0), ('a', 1);")
+    let store = try SQLiteStore(path: file.path)
+    let predicate = try ResolvedPredicate(parsing: "v == 0", entity: 0, model: store.model)
+    let request = SaveRequest(changes: [Change(.deleteAll(predicate), entity: 0)])
+    let plans = request.batchPlans(in: store.model)
+    #expect(plans.count == 1)
+    #expect(try store.objects(of: plans, queryClass: .full).ids.isEmpty)
+  }
+
+  @Test("After changes that may affect very many objects, the save finds the objects of a batch")
+  func manyAffected() throws {
+    let file = try ScratchFile(
+      """
+      CREATE TABLE hub(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE item(id INTEGER PRIMARY KEY, v INTEGER, hub_id INTEGER REFERENCES hub(id));
+      INSERT INTO hub VALUES (1, 'a');
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO item SELECT i, i, 1 FROM n;
+      """)
+    let store = try SQLiteStore(path: file.path)
+    let entity = try #require(store.model.entityIndex(named: "item"))
+    let predicate = try ResolvedPredicate(
+      parsing: "hub.name == 'b' AND v <= 2000", entity: entity, model: store.model)
+    var request = SaveRequest(changes: [Change(.deleteAll(predicate), entity: entity)])
+    request.found = try store.objects(
+      of: request.batchPlans(in: store.model), queryClass: .full)
+    #expect(request.found?.ids == [0: []])
+    try file.runExternally("UPDATE hub SET name = 'b'")
+    let outcome = Outcome()
+    store.save(request) { result in
+      outcome.set(result.map { "\($0.deleted)" }.mapError { Failure(text: "\($0)") })
+    }
+    #expect(outcome.wait() == "2000")
+  }
+
   @Test("Objects of a token that the history does not reach back to are found again")
   func expired() throws {
     let subject = try Subject()

@@ -28,6 +28,9 @@ final class CallerTimes {
   /// The time that a caller may use at once; nil for no limit.
   private(set) var limit: Duration?
   private var uses: [String: Use] = [:]
+  /// Time counts less while a save with many objects is processed, which takes long for every fetch.
+  private var scale = 1.0
+  private static let objectsPerScale = 1_000.0
 
   init(limit: Duration?) { self.limit = limit }
 
@@ -42,6 +45,15 @@ final class CallerTimes {
     if limit != nil { uses[caller, default: Use(last: now)].update(now) }
   }
 
+  /// Runs `body`, which processes a save that changed this number of objects.
+  func processing<Result>(
+    objects: Int, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    scale = max(1, Double(objects) / Self.objectsPerScale)
+    defer { scale = 1 }
+    return try body()
+  }
+
   /// Adds the time that a fetch of `callers` took; each has used an equal part of it.
   func charge(
     _ time: Duration, to callers: Set<String>, now: ContinuousClock.Instant = .now
@@ -49,7 +61,7 @@ final class CallerTimes {
     guard limit != nil, !callers.isEmpty, callers.count <= Self.maxShared else { return }
     for caller in callers {
       uses[caller, default: Use(last: now)].update(now)
-      uses[caller]?.time += time / callers.count
+      uses[caller]?.time += time / Double(callers.count) / scale
     }
   }
 
@@ -60,9 +72,10 @@ final class CallerTimes {
     guard let limit, isLimiting, !callers.isEmpty, callers.count <= Self.maxShared else {
       return nil
     }
-    return callers.reduce(.zero) { sum, caller in
+    let left = callers.reduce(Duration.zero) { sum, caller in
       sum + max(.zero, limit - (uses[caller]?.time(at: now) ?? .zero))
     }
+    return left * scale
   }
 
   /// True if a fetch of `callers` may use time.

@@ -22,7 +22,7 @@ final class EngineThread {
 
   private var queries: LiveQueries
   private var groups = LiveGroups()
-  private var slowCallers: SlowCallerEngine
+  private var slowCallers: SlowCallerEngines
   /// True if the store may have changed since it was last read.
   private var isStale = true
   private var retry: ContinuousClock.Instant?
@@ -33,7 +33,8 @@ final class EngineThread {
 
   init(
     _ store: any LiveStore, _ configuration: LiveConfiguration, _ delivery: any LiveDelivery,
-    _ commandQueue: CommandQueue, forSlowCallers makeEngine: (() -> LiveEngine?)?,
+    _ commandQueue: CommandQueue, _ memory: LiveMemory,
+    forSlowCallers makeEngine: (() -> LiveEngine?)?,
     report: @escaping (LiveCounters) -> Void
   ) {
     self.store = store
@@ -44,8 +45,8 @@ final class EngineThread {
     background = BackgroundCatchUps(store, commandQueue)
     queries = LiveQueries(
       model: store.model, columns: store.columns, configuration: configuration,
-      limitsCallers: makeEngine != nil)
-    slowCallers = SlowCallerEngine(makeEngine ?? { nil })
+      limitsCallers: makeEngine != nil, memory: memory)
+    slowCallers = SlowCallerEngines(makeEngine ?? { nil })
     nextSweep = .now + configuration.idleTime
   }
 
@@ -133,6 +134,8 @@ final class EngineThread {
         unserved.removeAll { $0.waiter === waiter }
         cancel(groups.remove(waiter), &unserved)
       case .follow(let request):
+        // It may have been put back before its group was put back.
+        if let member = request.waiter.groupMember, member.state != .requested { continue }
         queries.callerTimes.note(request.caller, now: now)
         if isStale || !queries.followFromMemory(request, now: now) {
           unserved.append(request)
@@ -158,7 +161,7 @@ final class EngineThread {
     unserved.removeAll { gone.contains(ObjectIdentifier($0.waiter)) }
   }
 
-  /// Passes the callers whose time is used up to the second engine.
+  /// Passes the callers whose time is used up to further engines.
   private func moveSlowCallers() {
     let (callers, requests) = queries.takeSlowCallers()
     guard !callers.isEmpty else { return }

@@ -78,8 +78,8 @@ public struct LiveConfiguration: Sendable {
   /// The time limit for catching up fetches that have waiters.
   public var longTimeLimit = Duration.seconds(1)
   /// The time that the fetches of one caller may take at once on the thread that serves all callers, and
-  /// twentieths of the time since then. Beyond it, and while there are other callers, a thread for slow
-  /// callers serves them for a minute.
+  /// twentieths of the time since then. Beyond it, and while there are other callers, another thread
+  /// serves them for a minute.
   public var callerTime = Duration.milliseconds(20)
 
   /// Makes a live configuration.
@@ -118,7 +118,7 @@ public struct LiveCounters: Sendable, Hashable {
   /// Makes counters of zero.
   public init() {}
 
-  /// The counters of two threads together. Both follow the store up to the earlier token.
+  /// The counters of two engines together. Both follow the store up to the earlier token.
   static func + (one: Self, other: Self) -> Self {
     var sum = one
     sum.queries += other.queries

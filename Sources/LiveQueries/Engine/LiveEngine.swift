@@ -13,17 +13,18 @@ public final class LiveEngine: Sendable {
   private let commandQueue = CommandQueue()
   private let metrics = Mutex(LiveCounters())
   private let hasThread = Atomic(false)
-  /// The engine of slow callers; nil until there is one.
-  private let second = Mutex<LiveEngine?>(nil)
+  /// The engines of slow callers; see ``SlowCallerEngines``.
+  private let others = Mutex<[LiveEngine]>([])
 
   /// Starts the engine's thread. It ends with ``stop()`` or when the engine is released.
   public init(
     store: any LiveStore, configuration: LiveConfiguration = .init(), delivery: any LiveDelivery
   ) {
-    start("livefetch-live", store, configuration, delivery) { [weak self] in
-      let engine = LiveEngine(forSlowCallersOf: store, configuration, delivery)
+    let memory = LiveMemory()
+    start("livefetch-live", store, configuration, delivery, memory) { [weak self] in
+      let engine = LiveEngine(forSlowCallersOf: store, configuration, delivery, memory)
       guard let self, engine.isStarted else { return nil }
-      second.withLock { $0 = engine }
+      others.withLock { $0.append(engine) }
       return engine
     }
   }
@@ -31,21 +32,20 @@ public final class LiveEngine: Sendable {
   /// An engine that keeps all of its callers. Its thread leaves the processor to others.
   private init(
     forSlowCallersOf store: any LiveStore, _ configuration: LiveConfiguration,
-    _ delivery: any LiveDelivery
+    _ delivery: any LiveDelivery, _ memory: LiveMemory
   ) {
-    var configuration = configuration
-    configuration.maxBytes /= 4
-    start("livefetch-slow", isInBackground: true, store, configuration, delivery, nil)
+    start("livefetch-slow", isInBackground: true, store, configuration, delivery, memory, nil)
   }
 
   private func start(
     _ name: String, isInBackground: Bool = false, _ store: any LiveStore,
-    _ configuration: LiveConfiguration, _ delivery: any LiveDelivery,
+    _ configuration: LiveConfiguration, _ delivery: any LiveDelivery, _ memory: LiveMemory,
     _ makeEngine: (@Sendable () -> LiveEngine?)?
   ) {
     let commandQueue = commandQueue
     let isStarted = startThread(name: name, isInBackground: isInBackground) { [weak self] in
-      EngineThread(store, configuration, delivery, commandQueue, forSlowCallers: makeEngine) {
+      EngineThread(store, configuration, delivery, commandQueue, memory, forSlowCallers: makeEngine)
+      {
         counters in self?.metrics.withLock { $0 = counters }
       }.run()
     }
@@ -134,6 +134,6 @@ public final class LiveEngine: Sendable {
   /// The engine's counters.
   public var counters: LiveCounters {
     let counters = metrics.withLock { $0 }
-    return second.withLock { $0?.counters }.map { counters + $0 } ?? counters
+    return others.withLock { $0 }.reduce(counters) { $0 + $1.counters }
   }
 }

@@ -62,6 +62,9 @@ public final class GroupMember: LiveWaiter {
   let plan: FetchPlan
   /// The client's token. Accessed on the engine's thread only.
   nonisolated(unsafe) var since: Token
+  /// A later token at which the result is still the same; nil if none is known. Accessed on the engine's
+  /// thread only.
+  nonisolated(unsafe) var unchangedUntil: Token?
   /// Accessed on the engine's thread only.
   nonisolated(unsafe) var state = State.unregistered
   /// True from the start of a background catch-up until the fetch waits or is answered. Accessed on
@@ -79,9 +82,11 @@ public final class GroupMember: LiveWaiter {
 
   /// The request to follow the fetch from the client's token.
   var request: FollowRequest {
-    FollowRequest(
+    var request = FollowRequest(
       plan: plan, only: nil, since: .token(since), deadline: nil, waiter: self,
       caller: group.caller)
+    request.unchangedUntil = unchangedUntil
+    return request
   }
 
   /// Notes that a live query has it.

@@ -72,7 +72,7 @@ extension LiveQueries {
     var requests: [FollowRequest] = []
     for view in query.views.values {
       for ticket in view.waiters.values.flatMap(\.keys) {
-        requests += registrations[ticket]?.request(ticket).map { [$0] } ?? []
+        requests += registrations[ticket]?.request(ticket, at: current).map { [$0] } ?? []
         remove(ticket: ticket)
       }
       view.waiters = [:]

@@ -91,7 +91,7 @@ extension LiveQueries {
   mutating func follow(
     _ request: FollowRequest, _ context: CatchUpContext, now: ContinuousClock.Instant
   ) {
-    var start: Token?
+    var (from, start): (Token?, Token?)
     let begin = ContinuousClock.now
     let timeLeft = timeLeft(for: [request.caller])
     guard timeLeft != .zero else { return suspend(request) }
@@ -101,20 +101,36 @@ extension LiveQueries {
       if request.needsConsistentSnapshot { context.recordGroupTime(time, of: request.caller) }
     }
     do throws(StoreError) {
-      start = try startingToken(request, context)
-      if let from = start, isSlow(request, from: from, context) {
-        return continueInBackground(request, from: from)
+      (from, start) = try startingTokens(request, context)
+      if let from, let start, isSlow(request, from: start, context) {
+        return continueInBackground(request, from: from, start: start)
       }
-      guard let from = start, try follow(request, from: from, context, now: now)
+      guard let from, let start,
+        try follow(request, from: from, start: start, context, now: now)
       else { return send(.expired, to: request.waiter) }
     } catch {
-      if error == .queryTimeout || error == .busy, let start {
+      if error == .queryTimeout || error == .busy, let from {
         if error == .queryTimeout { context.recordTimeout(of: request.caller) }
         if timeLeft != nil { return suspend(request) }
-        return continueInBackground(request, from: start)
+        return continueInBackground(request, from: from, start: start)
       }
       send(.failed(context.transaction.mapError(error)), to: request.waiter)
     }
+  }
+
+  /// The client's token, and the one to start from, at which the result is the same; nil if the changes
+  /// since then are unknown.
+  private func startingTokens(
+    _ request: FollowRequest, _ context: CatchUpContext
+  ) throws(StoreError) -> (from: Token?, start: Token?) {
+    let given = request.since.start
+    if let later = request.unchangedUntil, later.epoch == given.epoch,
+      later.position > given.position, try context.canContinue(from: later)
+    {
+      return (given, later)
+    }
+    let start = try startingToken(request, context)
+    return (start, start)
   }
 
   /// The token to start from; nil if it cannot be continued from.
@@ -131,16 +147,16 @@ extension LiveQueries {
     return nil
   }
 
-  /// Answers or registers the request. Returns false if `from` cannot be continued from.
+  /// Answers or registers the request. Returns false if `start` cannot be continued from.
   private mutating func follow(
-    _ request: FollowRequest, from: Token, _ context: CatchUpContext,
+    _ request: FollowRequest, from: Token, start: Token, _ context: CatchUpContext,
     now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
     let query = try query(for: request, context)
     let found: CaughtUp?
     do throws(StoreError) {
       found = try query.catchUp(
-        request.viewKey, from: from, context,
+        request.viewKey, from: start, context,
         limit: .total(timeLimit(for: request.caller, context)), now: now)
     } catch {
       // A query that did not reach the snapshot is dropped.
@@ -300,15 +316,15 @@ extension LiveQueries {
   @discardableResult
   mutating func makeRoom(for query: LiveQuery, now: ContinuousClock.Instant) -> Bool {
     measure(query)
-    guard byteCount > configuration.maxBytes else { return true }
+    guard memory.byteCount > configuration.maxBytes else { return true }
     let unused = queries.values.filter { $0.waiterCount == 0 && $0 !== query }
       .map { (query: $0, lastUse: $0.lastUse ?? now) }.sorted { $0.lastUse < $1.lastUse }
     for other in unused {
       // Somewhat less, so that the next queries fit.
-      guard byteCount > configuration.maxBytes / 4 * 3 else { break }
+      guard memory.byteCount > configuration.maxBytes / 4 * 3 else { break }
       drop(other.query)
     }
-    guard byteCount > configuration.maxBytes else { return true }
+    guard memory.byteCount > configuration.maxBytes else { return true }
     query.dropViews(unusedSince: now)
     if query.waiterCount == 0 { drop(query) } else { measure(query) }
     return false

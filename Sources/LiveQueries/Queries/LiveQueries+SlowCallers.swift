@@ -24,7 +24,9 @@ extension LiveQueries {
 
   /// Suspends the clients that wait for a finished background catch-up.
   mutating func suspendCatchUp(_ key: CatchUpKey) {
-    for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] { suspend(waiting.request) }
+    for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
+      suspend(waiting.request.unchanged(until: key.from))
+    }
   }
 
   /// Stores the request of a caller that has no time left. A group makes new requests for its fetches,
@@ -32,6 +34,7 @@ extension LiveQueries {
   mutating func suspend(_ request: FollowRequest) {
     slowCallers.insert(request.caller)
     if let member = request.waiter.groupMember {
+      member.unchangedUntil = request.unchangedUntil
       member.group.move(member, to: .requested)
     } else {
       suspended.append(request)
@@ -44,11 +47,23 @@ extension LiveQueries {
     guard !slowCallers.isEmpty else { return ([], []) }
     let waiting =
       registrations.filter { slowCallers.contains($0.value.caller) }
-      .compactMap { ticket, registration in registration.request(ticket) }
-      + pendingCatchUps.values.flatMap(\.all).map(\.request)
+      .compactMap { ticket, registration in registration.request(ticket, at: current) }
+      + pendingCatchUps.flatMap { key, pending in
+        pending.all.map { $0.request.unchanged(until: key.from) }
+      }
       .filter { slowCallers.contains($0.caller) }
+    for request in waiting { request.waiter.groupMember?.unchangedUntil = request.unchangedUntil }
     cancel(Set(waiting.map { ObjectIdentifier($0.waiter) }))
     defer { (slowCallers, suspended) = ([], []) }
     return (slowCallers, suspended + waiting.filter { $0.waiter.groupMember == nil })
+  }
+}
+
+extension FollowRequest {
+  /// The same request, whose result is known to be the same until `token`.
+  fileprivate func unchanged(until token: Token) -> FollowRequest {
+    var request = self
+    request.unchangedUntil = token
+    return request
   }
 }

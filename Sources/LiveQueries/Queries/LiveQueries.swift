@@ -12,6 +12,8 @@ struct FollowRequest: Sendable {
   let waiter: any LiveWaiter
   /// The name of the client's caller.
   let caller: String
+  /// A later token than the client's at which the result is still the same; nil if none is known.
+  var unchangedUntil: Token?
 
   /// - Parameter only: the only object observed; nil for a fetch.
   init(
@@ -66,11 +68,15 @@ struct LiveQueries {
     let deadline: ContinuousClock.Instant?
 
     /// The request of the waiter with this ticket; nil if it was answered.
-    func request(_ ticket: UInt64) -> FollowRequest? {
+    ///
+    /// - Parameter current: the token that the query is up to date with.
+    func request(_ ticket: UInt64, at current: Token?) -> FollowRequest? {
       guard let waiter = view.waiters[from]?[ticket], let plan = view.plan else { return nil }
-      return FollowRequest(
+      var request = FollowRequest(
         plan: plan, only: query.key.only, since: .token(from), deadline: deadline, waiter: waiter,
         caller: caller)
+      request.unchangedUntil = current
+      return request
     }
   }
 
@@ -85,7 +91,11 @@ struct LiveQueries {
   /// Changed by ``keep(_:)`` and ``drop(_:)``.
   private(set) var queries: [QueryKey: LiveQuery] = [:]
   /// The memory that all queries need, about.
-  private(set) var byteCount = 0
+  private(set) var byteCount = 0 {
+    didSet { memory.add(byteCount - oldValue) }
+  }
+  /// The memory of all engines of the store.
+  let memory: LiveMemory
   var index = QueryIndex()
   var registrations: [UInt64: Registration] = [:]
   var tickets: [ObjectIdentifier: UInt64] = [:]
@@ -113,8 +123,9 @@ struct LiveQueries {
   /// - Parameter limitsCallers: true if callers whose time is used up can be moved to another thread.
   init(
     model: Model, columns: (any ColumnTraits)? = nil, configuration: LiveConfiguration,
-    limitsCallers: Bool = false
+    limitsCallers: Bool = false, memory: LiveMemory = LiveMemory()
   ) {
+    self.memory = memory
     self.model = model
     self.columns = columns
     self.configuration = configuration
@@ -144,12 +155,18 @@ struct LiveQueries {
     if hasActiveQueries {
       // With a gap in the history the changes are unknown.
       guard try isHistoryComplete(since: last.position, context) else { return restart(token) }
-      let candidates = try candidates(after: last.position, context)
-      let latest = ContinuousClock.now + configuration.longTimeLimit * 2
-      for candidate in candidates {
-        step(candidate, from: last.position, context, until: latest)
+      let changes = try context.transaction.withTimeLimit(nil) { () throws(StoreError) in
+        try context.changes(after: last.position, in: model).changeSet
       }
-      if try context.changes(after: last.position, in: model).changeSet.hasStatesBetween {
+      try callerTimes.processing(objects: changes.objects.values.reduce(0) { $0 + $1.count }) {
+        () throws(StoreError) in
+        let candidates = try candidates(after: last.position, context)
+        let latest = ContinuousClock.now + configuration.longTimeLimit * 2
+        for candidate in candidates {
+          step(candidate, from: last.position, context, until: latest)
+        }
+      }
+      if changes.hasStatesBetween {
         passed.append(from: last.position, to: token.position)
       }
     }
@@ -169,9 +186,7 @@ struct LiveQueries {
     after base: HistoryPosition, _ context: CatchUpContext
   ) throws(StoreError) -> [Candidate] {
     let transaction = context.transaction
-    let changed = try transaction.withTimeLimit(nil) { () throws(StoreError) in
-      try context.changes(after: base, in: model)
-    }
+    let changed = try context.changes(after: base, in: model)
     var search = CandidateSearch(index, changed, after: base, transaction, callerTimes)
     try transaction.withTimeLimit(configuration.longTimeLimit * 2) { () throws(StoreError) in
       search.run(testingUntil: .now + configuration.longTimeLimit * 2)

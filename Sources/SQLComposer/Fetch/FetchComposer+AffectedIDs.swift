@@ -11,26 +11,36 @@ import FetchModel
 extension FetchComposer {
   /// Returns the ids of the plan's objects whose row may differ because of `changeSet`.
   ///
-  /// - Parameter read: Returns the ids in the first column of a statement's rows.
+  /// - Parameters:
+  ///   - limit: If there are more, only some of them are returned, which are more than the limit.
+  ///   - read: Returns the ids in the first column of a statement's rows.
   package func affectedIDs(
-    of plan: FetchPlan, by changeSet: ChangeSet,
+    of plan: FetchPlan, by changeSet: ChangeSet, limit: Int? = nil,
     read: (FetchStatement) throws(StoreError) -> Set<ObjectID>
   ) throws(StoreError) -> Set<ObjectID> {
     var roots = changeSet.objects[plan.definition.entity] ?? []
+    let mostRows = limit.map { " LIMIT \($0 + 1)" } ?? ""
+    func statement(_ roots: SQLFragment) -> FetchStatement {
+      var fragment = SQLFragment("SELECT * FROM (")
+      fragment.append(roots)
+      fragment.append(") AS roots\(mostRows)")
+      return FetchStatement(limit == nil ? roots : fragment, layout: RowLayout())
+    }
     for prefix in prefixes(of: plan) {
+      if let limit, roots.count > limit { break }
       let ids = changed(at: prefix, by: changeSet)
       guard !ids.isEmpty else { continue }
       if prefix.isEmpty {
         roots.formUnion(ids)
       } else {
         let entity = plan.definition.entity
-        let statement = self.roots(of: entity, reaching: ids, over: prefix.steps)
-        roots.formUnion(try read(FetchStatement(statement, layout: RowLayout())))
+        let reached = self.roots(of: entity, reaching: ids, over: prefix.steps)
+        roots.formUnion(try read(statement(reached)))
         if let start = changeSet.start,
           let former = self.roots(
             of: entity, previouslyReaching: prefix.steps, after: start)
         {
-          roots.formUnion(try read(FetchStatement(former, layout: RowLayout())))
+          roots.formUnion(try read(statement(former)))
         }
       }
     }

@@ -112,26 +112,38 @@ extension SaveRun {
     try report(refusal, deleting: Matches(Set(left), of: table), at: index)
   }
 
+  /// With more objects that changes may have affected, a condition is evaluated for all objects.
+  private static let maxAffected = 1_000
+
   /// Returns the objects that match now. If a reader has found them before, the condition is evaluated
-  /// only for the objects that changes since then may affect.
+  /// only for the objects that changes since then may affect, unless they are many.
   private func matches(
     _ predicate: ResolvedPredicate, _ table: SaveTable, at index: Int
   ) throws(StoreError) -> Matches {
     let plan = request.batchPlan(predicate, of: table.index, in: executor.model)
-    guard let found = request.found, let ids = found.ids[index],
-      let changes = try connection.changes(since: found.token)
+    let composer = FetchComposer(model: executor.model, schema: executor.schema)
+    guard let ids = request.found?.ids[index], let affected = try affectedIDs(of: plan, composer)
     else {
       return Matches(
         predicate, of: table, model: executor.model, schema: executor.schema,
         rules: plan.definition.access)
     }
-    let composer = FetchComposer(model: executor.model, schema: executor.schema)
-    let affected = try composer.affectedIDs(of: plan, by: changes) {
-      statement throws(StoreError) in try connection.ids(of: statement)
-    }
     guard !affected.isEmpty else { return Matches(ids, of: table) }
     let matching = try connection.ids(of: composer.rows(of: plan, ids: affected, at: .now))
     return Matches(ids.subtracting(affected).union(matching), of: table)
+  }
+
+  /// Returns the objects of a batch that changes since the search may affect; nil if they are many or
+  /// unknown.
+  private func affectedIDs(
+    of plan: FetchPlan, _ composer: FetchComposer
+  ) throws(StoreError) -> Set<ObjectID>? {
+    guard let found = request.found, let changes = try connection.changes(since: found.token)
+    else { return nil }
+    let affected = try composer.affectedIDs(of: plan, by: changes, limit: Self.maxAffected) {
+      statement throws(StoreError) in try connection.ids(of: statement)
+    }
+    return affected.count > Self.maxAffected ? nil : affected
   }
 }
 
