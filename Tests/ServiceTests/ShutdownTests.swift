@@ -38,14 +38,22 @@ struct ShutdownTests {
   func inTime() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("store.sqlite")
-    try sqlite(path, Self.fixture)
+    // A save that takes hours: its trigger counts.
+    let slow = """
+      CREATE TABLE slow(id INTEGER PRIMARY KEY, n INTEGER);
+      INSERT INTO slow VALUES (1, 0);
+      CREATE TRIGGER counts AFTER UPDATE ON slow BEGIN
+        UPDATE tree SET name = 'late' WHERE (SELECT count(*) FROM leaf a, leaf b, leaf c) = 0;
+      END;
+      """
+    try sqlite(path, Self.fixture + slow)
     let program = try RunningProgram([
       "serve", path, "--port", "0", "--query-timeout", "3600", "--shutdown-timeout", "8",
     ])
     let port = try #require(program.line.split(separator: ":").last.flatMap { Int($0) })
     let address = "http://127.0.0.1:\(port)"
     let answers = Answers()
-    answers.ask("PATCH", "\(address)/v1/objects/leaf?where=\(Self.endless)", #"{"n":1}"#)
+    answers.ask("PATCH", "\(address)/v1/objects/slow/1", #"{"n":1}"#)
     let waiting = {
       try MetricsText(Curl.get("\(address)/metrics").text)["livefetch_saves_waiting"] ?? 0
     }
