@@ -81,7 +81,7 @@ extension SQLiteStore {
   /// With more batches, a save finds their objects itself: each one examines the changes before it.
   private static let maxBatches = 16
 
-  public func objects(
+  package func objects(
     of plans: [Int: FetchPlan], queryClass: QueryClass
   ) throws(StoreError) -> FoundObjects {
     try read(queryClass) { transaction throws(StoreError) in

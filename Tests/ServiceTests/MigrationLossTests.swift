@@ -214,7 +214,7 @@ struct MigrationLossTests {
   }
 
   @Test(
-    "A CHECK constraint is told from columns whose names contain the word", .onlyForFiles,
+    "A CHECK constraint is found, and columns whose names contain the word are none", .onlyForFiles,
     arguments: [
       ("CHECK (extra <> '')", ["would lose the CHECK constraints of Author"]),
       ("DEFAULT 'check (1)'", []),

@@ -24,7 +24,7 @@ public struct SaveRequest: Sendable, Hashable {
   public var maxAffected: Int?
   /// The objects of batches that a read transaction has found before the save; nil if the save finds
   /// them.
-  public var found: FoundObjects?
+  package var found: FoundObjects?
   /// Problems of the changes that were found without the store. A store refuses such a save; it
   /// receives the save so that the refusal can also list problems with stored objects.
   public var problems: [ChangeProblem] = []
@@ -52,13 +52,12 @@ public struct SaveRequest: Sendable, Hashable {
 }
 
 /// The objects that match the conditions of a save's batches at a token.
-public struct FoundObjects: Sendable, Hashable {
-  public let token: Token
+package struct FoundObjects: Sendable, Hashable {
+  package let token: Token
   /// By the index of the change.
-  public var ids: [Int: Set<ObjectID>]
+  package var ids: [Int: Set<ObjectID>]
 
-  /// Makes found objects.
-  public init(token: Token, ids: [Int: Set<ObjectID>]) {
+  package init(token: Token, ids: [Int: Set<ObjectID>]) {
     self.token = token
     self.ids = ids
   }

@@ -152,7 +152,7 @@ public protocol Store: LiveStore, AnyObject {
 
 /// A store that executes one save after another. So that other saves need not wait, the objects of a batch
 /// are found before it is executed; see ``SaveRequest/found``.
-public protocol SerialStore: Store {
+package protocol SerialStore: Store {
   /// Returns the objects of each plan, by the plan's key. Plans with very many objects are left out.
   func objects(
     of plans: [Int: FetchPlan], queryClass: QueryClass

@@ -44,10 +44,11 @@ public final class LiveEngine: Sendable {
   ) {
     let commandQueue = commandQueue
     let isStarted = startThread(name: name, isInBackground: isInBackground) { [weak self] in
-      EngineThread(store, configuration, delivery, commandQueue, memory, forSlowCallers: makeEngine)
-      {
-        counters in self?.metrics.withLock { $0 = counters }
-      }.run()
+      let report = { (counters: LiveCounters) in self?.metrics.withLock { $0 = counters } ?? () }
+      EngineThread(
+        store, configuration, delivery, commandQueue, memory, forSlowCallers: makeEngine,
+        report: report
+      ).run()
     }
     hasThread.store(isStarted, ordering: .relaxed)
   }
@@ -118,9 +119,14 @@ public final class LiveEngine: Sendable {
   /// delivered.
   public func drain() {
     guard isStarted else { return }
+    beginDrain().wait()
+  }
+
+  /// Begins to drain the engine. The semaphore is signaled when the answers were delivered.
+  func beginDrain() -> DispatchSemaphore {
     let done = DispatchSemaphore(value: 0)
     commandQueue.end { $0.drains.append(done) }
-    done.wait()
+    return done
   }
 
   /// Ends the engine's thread; waiters are not answered any more.

@@ -121,7 +121,10 @@ struct SlowCallerEngines {
     callers = callers.filter { now < $0.value.end }
   }
 
-  func drain() { for engine in engines { engine.drain() } }
+  /// Drains the engines at the same time.
+  func drain() {
+    for done in engines.map({ $0.beginDrain() }) { done.wait() }
+  }
 
   func stop() { for engine in engines { engine.stop() } }
 }

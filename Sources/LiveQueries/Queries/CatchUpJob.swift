@@ -34,7 +34,7 @@ struct PendingCatchUp {
   var later: [Waiting] = []
 
   var all: [Waiting] { begun + later }
-  var callers: [String] { all.map(\.request.caller) }
+  var callers: Set<String> { Set(all.map(\.request.caller)) }
   var isEmpty: Bool { begun.isEmpty && later.isEmpty }
 
   mutating func begin() { (begun, later) = (all, []) }

@@ -114,7 +114,7 @@ extension LiveQueries {
     case .failed(let error): failCatchUp(key, error)
     case .ready(let prepared):
       let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
-      let (callers, begin) = (Set(pendingCatchUps[key]?.callers ?? []), ContinuousClock.now)
+      let (callers, begin) = (pendingCatchUps[key]?.callers ?? [], ContinuousClock.now)
       let timeLeft = timeLeft(for: callers)
       guard timeLeft != .zero else { return suspendCatchUp(key) }
       defer { callerTimes.charge(begin.duration(to: .now), to: callers) }
@@ -125,8 +125,8 @@ extension LiveQueries {
         guard prepared.token == context.token || ContinuousClock.now < latest else {
           throw .queryTimeout
         }
-        let limit = min(timeLeft ?? configuration.longTimeLimit, configuration.longTimeLimit)
-        try serve(prepared, key, context, limit: limit, now: now)
+        try serve(
+          prepared, key, context, limit: limit(configuration.longTimeLimit, timeLeft), now: now)
       } catch .queryTimeout, .busy {
         if timeLeft != nil { return suspendCatchUp(key) }
         respondWithStale(key, to: prepared, known, now: now)

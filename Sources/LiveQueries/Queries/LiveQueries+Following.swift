@@ -62,7 +62,7 @@ extension LiveQueries {
     for keys: [Token: Set<QueryKey>], of callers: Set<String>, _ context: CatchUpContext
   ) {
     let begin = ContinuousClock.now
-    let limit = limit(configuration.longTimeLimit, for: callers)
+    let limit = limit(configuration.longTimeLimit, timeLeft(for: callers))
     try? context.transaction.withTimeLimit(limit) { () throws(StoreError) in
       for (start, keys) in keys where ContinuousClock.now < begin + limit {
         try context.search(
@@ -105,8 +105,9 @@ extension LiveQueries {
       if let from, let start, isSlow(request, from: start, context) {
         return continueInBackground(request, from: from, start: start)
       }
+      let limit = limit(context.limit(configuration.timeLimit, for: request.caller), timeLeft)
       guard let from, let start,
-        try follow(request, from: from, start: start, context, now: now)
+        try follow(request, from: from, start: start, context, limit: limit, now: now)
       else { return send(.expired, to: request.waiter) }
     } catch {
       if error == .queryTimeout || error == .busy, let from {
@@ -150,14 +151,13 @@ extension LiveQueries {
   /// Answers or registers the request. Returns false if `start` cannot be continued from.
   private mutating func follow(
     _ request: FollowRequest, from: Token, start: Token, _ context: CatchUpContext,
-    now: ContinuousClock.Instant
+    limit: Duration, now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
     let query = try query(for: request, context)
     let found: CaughtUp?
     do throws(StoreError) {
       found = try query.catchUp(
-        request.viewKey, from: start, context,
-        limit: .total(timeLimit(for: request.caller, context)), now: now)
+        request.viewKey, from: start, context, limit: .total(limit), now: now)
     } catch {
       // A query that did not reach the snapshot is dropped.
       if query.position != context.token.position, !query.isActive { drop(query) }
@@ -177,11 +177,6 @@ extension LiveQueries {
       register(request, from: from, query, found.view)
     }
     return true
-  }
-
-  private func timeLimit(for caller: String, _ context: CatchUpContext) -> Duration {
-    let limit = context.limit(configuration.timeLimit, for: caller)
-    return self.limit(limit, for: [caller])
   }
 
   /// The query of a fetch, which may be behind the context's snapshot; a fresh one if the history

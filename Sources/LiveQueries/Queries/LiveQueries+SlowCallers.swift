@@ -9,9 +9,9 @@ extension LiveQueries {
     isEnding ? nil : callerTimes.timeLeft(for: callers)
   }
 
-  /// `limit`, or less if fetches of `callers` have less time left.
-  func limit(_ limit: Duration, for callers: Set<String>) -> Duration {
-    min(limit, timeLeft(for: callers) ?? limit)
+  /// `limit`, or less if the callers have less time left.
+  func limit(_ limit: Duration, _ timeLeft: Duration?) -> Duration {
+    min(limit, timeLeft ?? limit)
   }
 
   /// True if fetches of `callers` may use time on this thread.

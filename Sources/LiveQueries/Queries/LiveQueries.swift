@@ -256,7 +256,7 @@ struct LiveQueries {
     query.position = base
     do throws(StoreError) {
       guard begin < latest else { return postpone(query, at: current) }
-      let limit = min(timeLeft ?? configuration.longTimeLimit, configuration.longTimeLimit)
+      let limit = limit(configuration.longTimeLimit, timeLeft)
       let changes = try context.transaction.withTimeLimit(limit) {
         () throws(StoreError) in
         try query.advance(context, affected: candidate.objects)
