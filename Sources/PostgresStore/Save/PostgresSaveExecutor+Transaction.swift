@@ -178,7 +178,7 @@ extension PostgresSaveExecutor {
   }
 
   /// Returns the position that contains the changes of the open transaction; nil if more than a hundred other
-  /// transactions have initialToken between its snapshot and its id.
+  /// transactions have begun between its snapshot and its id.
   private static func position(
     after connection: PostgresConnection
   ) throws(PostgresError) -> PostgresPosition? {
@@ -219,7 +219,7 @@ extension PostgresSaveExecutor {
 
 extension PostgresSnapshot {
   /// Returns the snapshot together with the changes of a transaction that it does not show; nil if more
-  /// than `most` other transactions have initialToken between them.
+  /// than `most` other transactions have begun between them.
   func adding(_ transaction: UInt64, most: Int) -> PostgresSnapshot? {
     guard end <= transaction else {
       return PostgresSnapshot(end: end, inProgress: inProgress.filter { $0 != transaction })
