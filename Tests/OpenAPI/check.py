@@ -78,6 +78,7 @@ REQUESTS = [
     (200, "GET", "/v1/changes", "/v1/changes", None),
     (200, "GET", "/v1/objects/City?as=dictionaries&select=country.name,n:@count&group=country.name",
      "/v1/objects/City", None),
+    (200, "GET", "/v1/objects/City?as=dictionaries&select=n:@count&since=now&wait=0", "/v1/objects/City", None),
     (200, "GET", "/v1/objects/City/1/photo", "/v1/objects/City/{id}/{attribute}", None),
     (200, "GET", "/metrics", "/metrics", None),
     (200, "GET", "/openapi.json", "/openapi.json", None),

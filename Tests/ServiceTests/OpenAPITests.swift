@@ -173,6 +173,16 @@ struct OpenAPITests {
     #expect(names("Problem_") == ["id"])
   }
 
+  @Test("A fetch gives a snapshot, a diff, or dictionaries or that none changed")
+  func fetchAnswers() throws {
+    let fetch = try document()["paths"]?["/v1/objects/City"]?["get"]
+    let schema = fetch?["responses"]?["200"]?["content"]?["application/json"]?["schema"]
+    #expect(
+      references(in: try #require(schema)).map { $0.split(separator: "/").last } == [
+        "CitySnapshot", "CityDiff", "Count", "Reset", "Unchanged",
+      ])
+  }
+
   @Test("It contains every parameter of a fetch")
   func parameters() throws {
     let parameters = try document()["components"]?["parameters"]

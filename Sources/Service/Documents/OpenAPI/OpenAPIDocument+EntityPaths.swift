@@ -43,6 +43,7 @@ extension OpenAPIDocument {
     let result: OpenAPINode = [
       "anyOf": [
         .schema("\(name)Snapshot"), .schema("\(name)Diff"), .schema("Count"), .schema("Reset"),
+        .schema("Unchanged"),
       ]
     ]
     return operation(

@@ -64,6 +64,13 @@ extension OpenAPIDocument {
           ]
         ]),
       ], required: ["entity", "from", "to", "reset", "count", "sections"]),
+    "Unchanged": .object(
+      ["entity": .string, "from": .schema("Token"), "to": .schema("Token")],
+      required: ["entity", "from", "to"])
+      + [
+        "additionalProperties": false,
+        "description": "The diff of dictionaries of which none changed.",
+      ],
     "ObjectDiff": .object(
       [
         "id": .schema("ID"), "from": .schema("Token"), "to": .schema("Token"),
