@@ -1,6 +1,9 @@
 // Threads of lower priority: on Linux each thread has a nice value of its own. Elsewhere all threads have
 // the same priority.
 //
+// Linux lets a thread of higher priority wait until the running thread's time slice ends, which takes some
+// milliseconds. So a thread whose work may take long leaves its processor several thousand times a second.
+//
 // A thread begins with the nice value of the thread that starts it, and may not lower it. So a thread of
 // its own starts the threads that threads of lower priority need.
 
@@ -82,3 +85,45 @@ func leaveProcessorToOthers() {
     _ = setpriority(ofThread, 0, min(getpriority(ofThread, 0) + 10, 19))
   #endif
 }
+
+/// Makes ``leaveProcessorBriefly()`` work on the current thread.
+func beginLeavingProcessor() {
+  #if os(Linux)
+    lastLeave.set(1)
+  #endif
+}
+
+/// Lets threads that wait for a processor run before the current thread, if this is one whose work may take
+/// long and has not done so for 0.2 ms. It costs a few nanoseconds, or a microsecond if no thread waits.
+package func leaveProcessorBriefly() {
+  #if os(Linux)
+    let last = lastLeave.get()
+    guard last != 0 else { return }
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    let now = time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
+    guard now &- last > 200_000 else { return }
+    lastLeave.set(now)
+    _ = sched_yield()
+  #endif
+}
+
+#if os(Linux)
+  /// When the thread left its processor last, in nanoseconds of the monotonic clock; 0 in threads that do not
+  /// leave it.
+  private let lastLeave = ThreadNumber()
+
+  /// A number of each thread; 0 at first.
+  private struct ThreadNumber: Sendable {
+    private let key: pthread_key_t
+
+    init() {
+      var key = pthread_key_t()
+      pthread_key_create(&key, nil)
+      self.key = key
+    }
+
+    func get() -> Int { Int(bitPattern: pthread_getspecific(key)) }
+    func set(_ number: Int) { pthread_setspecific(key, UnsafeRawPointer(bitPattern: number)) }
+  }
+#endif

@@ -7,7 +7,7 @@ import time
 
 from server import Connection, Refused
 
-MORE = 0.004  # seconds that a machine's own noise may add to a 99th percentile
+MORE = 0.002  # seconds that a machine's own noise may add to a 99th percentile
 
 
 class Prober(threading.Thread):

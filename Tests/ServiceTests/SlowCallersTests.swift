@@ -16,17 +16,17 @@ struct SlowCallersTests {
   private func expectPause(
     of caller: String, until end: Int, sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    let last = callers.mayUseWorker(caller, at: start + .milliseconds(end - 1))
-    #expect(!last, sourceLocation: sourceLocation)
-    let next = callers.mayUseWorker(caller, at: start + .milliseconds(end))
-    #expect(next, sourceLocation: sourceLocation)
+    let last = callers.isPaused(caller, at: start + .milliseconds(end - 1))
+    #expect(last, sourceLocation: sourceLocation)
+    let next = callers.isPaused(caller, at: start + .milliseconds(end))
+    #expect(!next, sourceLocation: sourceLocation)
   }
 
   @Test("does not use the workers for ten times as long, and others do")
   func pause() {
-    #expect(callers.mayUseWorker("a", at: start))
+    #expect(!callers.isPaused("a", at: start))
     callers.record("a", .milliseconds(3), at: start)
-    #expect(callers.mayUseWorker("b", at: start + .milliseconds(29)))
+    #expect(!callers.isPaused("b", at: start + .milliseconds(29)))
     expectPause(of: "a", until: 30)
     callers.record("a", .microseconds(500), at: start + .milliseconds(60))
     expectPause(of: "a", until: 65)
@@ -64,7 +64,7 @@ struct SlowCallersTests {
   @Test("uses them after shorter ones, however many there are")
   func short() {
     for _ in 0..<1_000 { callers.record("a", .microseconds(499), at: start) }
-    #expect(callers.mayUseWorker("a", at: start))
+    #expect(!callers.isPaused("a", at: start))
   }
 
   @Test("does not use them after work that failed either")
@@ -77,14 +77,14 @@ struct SlowCallersTests {
         throw Failed()
       }
     }
-    #expect(!callers.mayUseWorker("a", at: start))
-    #expect(callers.mayUseWorker("b", at: start))
+    #expect(callers.isPaused("a", at: start))
+    #expect(!callers.isPaused("b", at: start))
   }
 
   @Test("is not forgotten before its pause is over, however many there are")
   func many() {
     for number in 0..<3_000 { callers.record("\(number)", .milliseconds(3), at: start) }
-    #expect((0..<3_000).allSatisfy { !callers.mayUseWorker("\($0)", at: start) })
+    #expect((0..<3_000).allSatisfy { callers.isPaused("\($0)", at: start) })
   }
 }
 

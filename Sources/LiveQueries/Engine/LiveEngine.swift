@@ -43,7 +43,8 @@ public final class LiveEngine: Sendable {
     _ makeEngine: (@Sendable () -> LiveEngine?)?
   ) {
     let commandQueue = commandQueue
-    let isStarted = startThread(name: name, isInBackground: isInBackground) { [weak self] in
+    let isStarted = startThread(name: name, isInBackground: isInBackground, isBrief: false) {
+      [weak self] in
       let report = { (counters: LiveCounters) in self?.metrics.withLock { $0 = counters } ?? () }
       EngineThread(
         store, configuration, delivery, commandQueue, memory, forSlowCallers: makeEngine,

@@ -2,6 +2,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import LiveFetchThreads
 import SQLComposer
 
 /// A connection to the file. One thread uses it at a time.
@@ -284,16 +285,17 @@ extension Connection {
   /// this.
   func setCancellation(_ isCancelled: (@Sendable () -> Bool)?) { self.isCancelled = isCancelled }
 
-  /// True if the running query must end.
+  /// True if the running query must end. In the background, threads that wait for a processor run first.
   var hasToEnd: Bool {
-    deadline != 0 && monotonicNanoseconds() > deadline || isCancelled?() == true
+    leaveProcessorBriefly()
+    return deadline != 0 && monotonicNanoseconds() > deadline || isCancelled?() == true
   }
 
   /// Starts or stops checking the deadline and the cancellation: SQLite calls the handler every few
-  /// thousand steps of its virtual machine.
+  /// hundred steps of its virtual machine.
   func setWatchesDeadline(_ watches: Bool) {
     let context = Unmanaged.passUnretained(self).toOpaque()
-    sqlite3_progress_handler(handle, 2_000, watches ? isPastDeadline : nil, context)
+    sqlite3_progress_handler(handle, 500, watches ? isPastDeadline : nil, context)
   }
 }
 

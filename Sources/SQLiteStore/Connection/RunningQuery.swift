@@ -1,5 +1,5 @@
 // The connection whose query this thread runs, for functions that SQLite calls. SQLite checks the
-// deadline only every few thousand steps of its virtual machine, and one step may be a long call.
+// deadline only every few hundred steps of its virtual machine, and one step may be a long call.
 
 import LiveFetchCLibrary
 import LiveFetchCSQLite

@@ -6,6 +6,7 @@
 // token is left out if there is no time for it: its client requests it again.
 
 import FetchModel
+import LiveFetchThreads
 import LiveQueries
 
 /// Reads the response to many fetches in one transaction.
@@ -98,6 +99,7 @@ struct BatchedSnapshot {
   private mutating func readSnapshot(
     of index: Int, _ transaction: any StoreReadTransaction
   ) throws(StoreError) {
+    leaveProcessorBriefly()
     let snapshot = try transaction.snapshot(of: fetches[index].plan)
     add(snapshot.json(tag: tag), of: index)
   }

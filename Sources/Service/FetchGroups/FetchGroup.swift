@@ -3,6 +3,7 @@
 // Promises: one bad fetch refuses the call, and the refusal names it.
 
 import FetchModel
+import LiveFetchThreads
 
 /// The body of a call, before its fetches are read.
 struct ParsedFetchGroup: Sendable {
@@ -78,6 +79,7 @@ struct FetchGroup: Sendable {
     var fetches: [Named] = []
     fetches.reserveCapacity(parsed.members.count)
     for member in parsed.members {
+      leaveProcessorBriefly()
       do throws(Problem) {
         fetches.append(try Self.resolve(member, of: parsed, context))
       } catch {

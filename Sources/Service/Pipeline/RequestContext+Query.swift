@@ -13,7 +13,7 @@ extension RequestContext {
     then respond: @escaping @Sendable (Result) throws(Problem) -> Void
   ) {
     let slowCallers = service.pools.slowCallers
-    guard slowCallers.mayUseWorker(callerID.name) else {
+    guard !slowCallers.isPaused(callerID.name) else {
       return queryInPools(run, then: respond)
     }
     begin(.query)

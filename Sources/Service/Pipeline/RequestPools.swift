@@ -5,7 +5,8 @@
 //                                      whose requests take long
 //     query                            the worker for a few milliseconds, unless the caller's requests
 //                                      take long; then the pools of `attempts`, each with more time
-//                                      than the one before
+//                                      than the one before; the first one is another one, in the
+//                                      background, for some time after a query of more than 50 ms
 //     query of many fetches, history   `longReads`
 //     respond                          the query's thread; after a save: the writer's thread where
 //                                      no other save is in flight, otherwise `saveResponses`
@@ -46,6 +47,10 @@ final class RequestPools: Sendable {
     name: "livefetch-parse", threads: 3, leftToOthers: 1, queue: 1_024, isInBackground: true)
   /// In the order in which a query goes through them.
   private let attempts: [Attempt]
+  /// The first attempt at queries of callers whose last queries needed more attempts.
+  private let attemptOfSlowCallers: Attempt
+  /// The callers for which it is used.
+  private let callersOfLongQueries = SlowCallers()
   private let longReads = ThreadPool(
     name: "livefetch-many", threads: 3, leftToOthers: 1, queue: 1_024, isInBackground: true)
   private let saveResponses = ThreadPool(threads: 2, queue: .max)
@@ -63,13 +68,17 @@ final class RequestPools: Sendable {
     let queue = configuration.slowQueryQueue
     let first = max(2, connections - Self.laterThreads)
     let slow = configuration.slowQueries
-    attempts = [
-      // The limit is that of the query. A large answer may take longer to write and to compress; that needs
-      // no connection.
+    // The limit is that of the query. A large answer may take longer to write and to compress; that needs
+    // no connection.
+    func firstAttempt(isInBackground: Bool) -> Attempt {
       Attempt(
         pool: ThreadPool(
-          name: "livefetch-50ms", threads: first + 1, leftToOthers: 1, queue: queue),
-        limit: .milliseconds(50)),
+          name: "livefetch-50ms", threads: first + 1, leftToOthers: 1, queue: queue,
+          isInBackground: isInBackground),
+        limit: .milliseconds(50))
+    }
+    attempts = [
+      firstAttempt(isInBackground: false),
       Attempt(
         pool: ThreadPool(
           name: "livefetch-500ms", threads: 2, queue: queue, isInBackground: true),
@@ -80,6 +89,8 @@ final class RequestPools: Sendable {
           isInBackground: true),
         limit: nil),
     ]
+    // Queries that a database server runs need few processors here.
+    attemptOfSlowCallers = connections == 0 ? firstAttempt(isInBackground: true) : attempts[0]
     timeLimit = .seconds(configuration.queryTimeout)
     self.deadlines = deadlines
   }
@@ -90,7 +101,10 @@ final class RequestPools: Sendable {
   /// The number of queries that run.
   var running: Int { queryPools.reduce(0) { $0 + $1.running } }
 
-  private var queryPools: [ThreadPool] { attempts.map(\.pool) + [longReads] }
+  private var queryPools: [ThreadPool] {
+    attempts.map(\.pool) + [longReads]
+      + (attemptOfSlowCallers.pool === attempts[0].pool ? [] : [attemptOfSlowCallers.pool])
+  }
 }
 
 // MARK: - Stages
@@ -105,7 +119,7 @@ extension RequestPools {
   ) throws(Problem) {
     let caller = context.callerID
     let isBrief = context.request.body.count <= Self.maxBytesOnWorker
-    if context.route.scope == nil || (isBrief && slowCallers.mayUseWorker(caller.name)) {
+    if context.route.scope == nil || (isBrief && !slowCallers.isPaused(caller.name)) {
       return try query(slowCallers.measure(caller.name, plan))
     }
     context.begin(.wait)
@@ -127,7 +141,8 @@ extension RequestPools {
     _ attempt: @escaping @Sendable (QueryAttempt) -> Bool
   ) {
     let query = Query(caller: caller, deadline: deadline, refused: refused, attempt: attempt)
-    run(query, in: attempts[...], waited: .zero)
+    let first = callersOfLongQueries.isPaused(caller.name) ? attemptOfSlowCallers : attempts[0]
+    run(query, in: first, then: attempts.dropFirst(), waited: .zero)
   }
 
   /// Runs work that reads for as long as it takes.
@@ -196,14 +211,19 @@ extension RequestPools {
   }
 
   /// - Parameter waited: how long the query has waited for earlier attempts.
-  private func run(_ query: Query, in attempts: ArraySlice<Attempt>, waited: Duration) {
-    guard let attempt = attempts.first else { return }
+  private func run(
+    _ query: Query, in attempt: Attempt, then later: ArraySlice<Attempt>, waited: Duration
+  ) {
     let arrival = ContinuousClock.now
     enter(attempt.pool, query.caller, until: query.deadline, query.refused) { [self] in
       let waited = waited + (ContinuousClock.now - arrival)
       let isLate = waited > timeLimit / 2
       let current = QueryAttempt(deadline: query.deadline, limit: attempt.limit, isLate: isLate)
-      if !query.attempt(current) { run(query, in: attempts.dropFirst(), waited: waited) }
+      let start = QueryAttempt.processorTime
+      guard !query.attempt(current), let next = later.first else { return }
+      callersOfLongQueries.record(
+        query.caller.name, .nanoseconds(Int64(QueryAttempt.processorTime - start)))
+      run(query, in: next, then: later.dropFirst(), waited: waited)
     }
   }
 

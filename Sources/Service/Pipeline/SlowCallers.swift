@@ -1,16 +1,17 @@
-// The callers whose requests take long for an HTTP worker.
+// The callers whose requests take long for the threads that serve brief ones.
 //
 // Promise: of one caller, parsing and queries that take half a millisecond or more use at most about a
-// tenth of a worker's time, on however many connections; those of a few milliseconds use less and less
-// if the caller goes on with them. So requests of others find the workers free.
+// tenth of an HTTP worker's time, on however many connections; those of a few milliseconds use less and
+// less if the caller goes on with them. So requests of others find the workers free. The same holds for
+// queries of more than 50 ms on the threads that try queries first.
 
 import Synchronization
 
-/// Decides whose requests are parsed, and whose queries are tried, on an HTTP worker.
+/// Decides whose requests are parsed, and whose queries are tried, on the threads of brief requests.
 final class SlowCallers: Sendable {
   /// Work that takes less time has no pause after it.
   private static let shortest = Duration.microseconds(500)
-  /// For how many times as long as the work took the caller does not use a worker.
+  /// For how many times as long as the work took the caller does not use these threads.
   private static let pauseFactor = 10
   /// That number after a caller has gone on with such work again and again.
   private static let maxPauseFactor = 320
@@ -19,7 +20,7 @@ final class SlowCallers: Sendable {
   /// The number of callers above which those whose pauses are over are removed.
   private static let maxCallers = 1_000
 
-  /// A time in which a caller does not use a worker.
+  /// A time in which a caller does not use these threads.
   private struct Pause {
     let end: ContinuousClock.Instant
     let length: Duration
@@ -31,19 +32,19 @@ final class SlowCallers: Sendable {
 
   private let pauses = Mutex<[String: Pause]>([:])
 
-  /// True if a worker may parse the caller's requests and try its queries.
-  func mayUseWorker(
+  /// True if the caller's requests and queries do not run on these threads now.
+  func isPaused(
     _ caller: String, at now: @autoclosure () -> ContinuousClock.Instant = .now
   ) -> Bool {
     pauses.withLock { pauses in
-      guard !pauses.isEmpty, let pause = pauses[caller] else { return true }
+      guard !pauses.isEmpty, let pause = pauses[caller] else { return false }
       let now = now()
       if now >= pause.endOfMemory { pauses[caller] = nil }
-      return now >= pause.end
+      return now < pause.end
     }
   }
 
-  /// Runs work of the caller on a worker and records its processor time, also if it fails.
+  /// Runs work of the caller on this thread and records its processor time, also if it fails.
   func measure<Result, Failure: Error>(
     _ caller: String, _ work: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -53,7 +54,7 @@ final class SlowCallers: Sendable {
     return try work()
   }
 
-  /// Records the processor time that work of the caller took on a worker.
+  /// Records the processor time that work of the caller took.
   func record(
     _ caller: String, _ time: Duration, at now: @autoclosure () -> ContinuousClock.Instant = .now
   ) {
