@@ -2,7 +2,7 @@
 // the same priority.
 //
 // Linux lets a thread of higher priority wait until the running thread's time slice ends, which takes some
-// milliseconds. So a thread whose work may take long leaves its processor several thousand times a second.
+// milliseconds. So a thread whose work may take long leaves its processor once in a millisecond.
 //
 // A thread begins with the nice value of the thread that starts it, and may not lower it. So a thread of
 // its own starts the threads that threads of lower priority need.
@@ -94,7 +94,8 @@ func beginLeavingProcessor() {
 }
 
 /// Lets threads that wait for a processor run before the current thread, if this is one whose work may take
-/// long and has not done so for 0.2 ms. It costs a few nanoseconds, or a microsecond if no thread waits.
+/// long and has not done so for a millisecond. It costs a few nanoseconds, or the shortest sleep of the system,
+/// about 60 µs.
 package func leaveProcessorBriefly() {
   #if os(Linux)
     let last = lastLeave.get()
@@ -102,9 +103,11 @@ package func leaveProcessorBriefly() {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     let now = time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
-    guard now &- last > 200_000 else { return }
+    guard now &- last > 1_000_000 else { return }
+    // `sched_yield` would forfeit the rest of the thread's share next to other busy processes.
+    var pause = timespec(tv_sec: 0, tv_nsec: 1)
+    nanosleep(&pause, nil)
     lastLeave.set(now)
-    _ = sched_yield()
   #endif
 }
 

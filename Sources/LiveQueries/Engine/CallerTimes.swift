@@ -30,7 +30,7 @@ final class CallerTimes {
   private var uses: [String: Use] = [:]
   /// Time counts less while a save with many objects is processed, which takes long for every fetch.
   private var scale = 1.0
-  private static let objectsPerScale = 1_000.0
+  private static let objectsPerScale = 50.0
 
   init(limit: Duration?) { self.limit = limit }
 
