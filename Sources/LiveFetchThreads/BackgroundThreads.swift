@@ -100,9 +100,7 @@ package func leaveProcessorBriefly() {
   #if os(Linux)
     let last = lastLeave.get()
     guard last != 0 else { return }
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    let now = time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
+    let now = Int(truncatingIfNeeded: monotonicNanoseconds())
     guard now &- last > 1_000_000 else { return }
     // `sched_yield` would forfeit the rest of the thread's share next to other busy processes.
     var pause = timespec(tv_sec: 0, tv_nsec: 1)

@@ -3,6 +3,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import LiveFetchThreads
 import SQLComposer
 import SQLResults
 import Synchronization

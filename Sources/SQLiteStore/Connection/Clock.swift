@@ -1,14 +1,6 @@
-// The clocks: a monotonic one for deadlines, the date for clients, and a date without jumps for the
-// age of the history.
+// The clocks: the date for clients, and a date without jumps for the age of the history.
 
 import LiveFetchCLibrary
-
-/// Nanoseconds of the monotonic clock.
-func monotonicNanoseconds() -> UInt64 {
-  var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &time)
-  return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-}
 
 /// Seconds since 1970.
 func currentSeconds() -> Double {

@@ -5,6 +5,7 @@
 // A row is written in the transaction of its save, so that neither exists without the other.
 
 import FetchModel
+import LiveFetchThreads
 import SQLComposer
 import Synchronization
 

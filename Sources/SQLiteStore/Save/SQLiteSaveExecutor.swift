@@ -1,6 +1,7 @@
 // A resolved save and the writer's open transaction → its changes, or every reason for its refusal.
 
 import FetchModel
+import LiveFetchThreads
 import SQLComposer
 import SaveExecution
 

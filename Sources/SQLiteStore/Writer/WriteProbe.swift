@@ -1,6 +1,7 @@
 // Readiness probes → small commits: at most one at a time and at most four per second.
 
 import FetchModel
+import LiveFetchThreads
 import Synchronization
 
 /// Determines whether the writer can commit. May be used from any thread.

@@ -2,6 +2,7 @@
 // the others of its group.
 
 import FetchModel
+import LiveFetchThreads
 import SaveExecution
 
 /// Executes groups of saves. Used only on the writer's thread.

@@ -4,6 +4,7 @@
 
 import FetchModel
 import LiveFetchCSQLite
+import LiveFetchThreads
 
 /// Maintains the database file. Used only on the writer's thread.
 struct WriterMaintenance {

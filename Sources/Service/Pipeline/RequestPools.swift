@@ -47,8 +47,9 @@ final class RequestPools: Sendable {
     name: "livefetch-parse", threads: 3, leftToOthers: 1, queue: 1_024, isInBackground: true)
   /// In the order in which a query goes through them.
   private let attempts: [Attempt]
-  /// The first attempt at queries of callers whose last queries needed more attempts.
-  private let attemptOfSlowCallers: Attempt
+  /// The first attempt at queries of callers whose last queries needed more attempts; nil where a database
+  /// server runs the queries, which then need few processors here.
+  private let attemptOfSlowCallers: Attempt?
   /// The callers for which it is used.
   private let callersOfLongQueries = SlowCallers()
   private let longReads = ThreadPool(
@@ -89,8 +90,7 @@ final class RequestPools: Sendable {
           isInBackground: true),
         limit: nil),
     ]
-    // Queries that a database server runs need few processors here.
-    attemptOfSlowCallers = connections == 0 ? firstAttempt(isInBackground: true) : attempts[0]
+    attemptOfSlowCallers = connections == 0 ? firstAttempt(isInBackground: true) : nil
     timeLimit = .seconds(configuration.queryTimeout)
     self.deadlines = deadlines
   }
@@ -102,8 +102,7 @@ final class RequestPools: Sendable {
   var running: Int { queryPools.reduce(0) { $0 + $1.running } }
 
   private var queryPools: [ThreadPool] {
-    attempts.map(\.pool) + [longReads]
-      + (attemptOfSlowCallers.pool === attempts[0].pool ? [] : [attemptOfSlowCallers.pool])
+    (attempts + [attemptOfSlowCallers].compactMap { $0 }).map(\.pool) + [longReads]
   }
 }
 
@@ -141,8 +140,8 @@ extension RequestPools {
     _ attempt: @escaping @Sendable (QueryAttempt) -> Bool
   ) {
     let query = Query(caller: caller, deadline: deadline, refused: refused, attempt: attempt)
-    let first = callersOfLongQueries.isPaused(caller.name) ? attemptOfSlowCallers : attempts[0]
-    run(query, in: first, then: attempts.dropFirst(), waited: .zero)
+    let first = callersOfLongQueries.isPaused(caller.name) ? attemptOfSlowCallers : nil
+    run(query, in: first ?? attempts[0], then: attempts.dropFirst(), waited: .zero)
   }
 
   /// Runs work that reads for as long as it takes.

@@ -1,0 +1,10 @@
+// The clock for deadlines, as one number.
+
+import LiveFetchCLibrary
+
+/// Nanoseconds of the monotonic clock.
+package func monotonicNanoseconds() -> UInt64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+}
