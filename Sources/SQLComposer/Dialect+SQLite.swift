@@ -43,9 +43,7 @@ extension Dialect {
     },
     keyText: keyText, keyPartText: keyPartText, output: { sql, _ in sql }, etag: etag,
     derivedText: { $0 }, arithmetic: nil,
-    overlay: { layout, position in
-      SQLFragment(layout.numberedOverlay, bindings: [.integer(position.number)])
-    }, difference: difference, integer: { $0 })
+    overlay: { $0.numberedOverlay(at: $1, where: $2) }, difference: difference, integer: { $0 })
 
   /// SQL for a text without the escapes of ``IDRestriction``.
   private static func unescaped(_ sql: String) -> String {

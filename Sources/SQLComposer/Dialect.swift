@@ -85,8 +85,9 @@ package final class Dialect: Sendable {
   /// Returns the result of an operator over two numbers; nil if the operator itself computes it. A
   /// dialect with a function here has exact decimals.
   package let arithmetic: (@Sendable (Calculation) -> SQLFragment)?
-  /// Returns the common table expression of a table's rows as they were at a position.
-  package let overlay: @Sendable (HistoryLayout, HistoryPosition) -> SQLFragment
+  /// Returns the common table expression of a table's rows as they were at a position. It may leave out
+  /// those that do not satisfy the condition, if there is one.
+  package let overlay: @Sendable (HistoryLayout, HistoryPosition, SQLFragment?) -> SQLFragment
   /// Returns an integer that is 1 if two values of a column differ, otherwise 0.
   package let difference: @Sendable (String, String, Column) -> String
   /// Returns a condition as an integer: 1 if it is true, otherwise 0.
@@ -121,7 +122,7 @@ package final class Dialect: Sendable {
     etag: @escaping @Sendable ([String]) -> String,
     derivedText: @escaping @Sendable (String) -> String,
     arithmetic: (@Sendable (Calculation) -> SQLFragment)?,
-    overlay: @escaping @Sendable (HistoryLayout, HistoryPosition) -> SQLFragment,
+    overlay: @escaping @Sendable (HistoryLayout, HistoryPosition, SQLFragment?) -> SQLFragment,
     difference: @escaping @Sendable (String, String, Column) -> String,
     integer: @escaping @Sendable (String) -> String,
     integerFunction: @escaping @Sendable (String) -> String? = { _ in nil },

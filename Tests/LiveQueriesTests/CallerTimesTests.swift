@@ -47,15 +47,20 @@ import Testing
     #expect(times.timeLeft(for: ["a"], now: now + .seconds(2)) == .milliseconds(20))
   }
 
-  @Test("While a save of 1,000 objects is processed, time counts a twentieth")
-  func manyObjects() throws {
+  @Test("In each transaction 0.2 ms of a caller, and 20 µs for each changed object, do not count")
+  func ordinary() {
     let now = ContinuousClock.now
     for caller in ["a", "b"] { times.note(caller, now: now) }
-    try times.processing(objects: 1_000) { () throws(StoreError) in
-      times.charge(.milliseconds(300), to: ["a"], now: now)
-      #expect(times.timeLeft(for: ["a"], now: now) == .milliseconds(100))
-    }
-    #expect(times.timeLeft(for: ["a"], now: now) == .milliseconds(5))
+    times.beginTransaction(changes: 1_000)
+    times.charge(.milliseconds(15), to: ["a"], now: now)
+    #expect(times.timeLeft(for: ["a"], now: now) == .microseconds(25_200))
+    times.charge(.milliseconds(15), to: ["a"], now: now)
+    #expect(times.timeLeft(for: ["a"], now: now) == .microseconds(10_200))
+    #expect(times.timeLeft(for: ["b"], now: now) == .microseconds(40_200))
+    times.beginTransaction()
+    #expect(times.timeLeft(for: ["a"], now: now) == .microseconds(10_400))
+    times.charge(.microseconds(100), to: ["a"], now: now)
+    #expect(times.timeLeft(for: ["a"], now: now) == .microseconds(10_300))
   }
 
   @Test("Callers without requests for a minute do not count")

@@ -72,6 +72,26 @@ struct SlowCallerTests {
     #expect(isWaiting(0))
   }
 
+  @Test("Of two callers that need much time, the one that needs most does not delay the other one")
+  func most() throws {
+    let slow = (10..<210).map { follow(plan(limit: $0), for: "slow") }
+    let frequent = (300..<308).map { follow(plan(limit: $0), for: "frequent") }
+    let light = follow(plan(), for: "light")
+    try #require(isWaiting(209))
+    store.state.withLock { $0.delay = .milliseconds(10) }
+    save(30)
+    #expect(light.next() == diff("value0", from: 1, to: 2, 30))
+    for (limit, waiter) in zip(300..., frequent) {
+      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
+    }
+    #expect(slow.count(where: \.hasAnswers) < 100)
+    store.state.withLock { $0.delay = .zero }
+    for (limit, waiter) in zip(10..., slow) {
+      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
+    }
+    #expect(isWaiting(0))
+  }
+
   @Test("A caller that is alone stays on the thread that serves all")
   func alone() throws {
     let waiters = (10..<20).map { follow(plan(limit: $0), for: "one") }

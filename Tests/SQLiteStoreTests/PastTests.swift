@@ -91,6 +91,20 @@ struct PastTests {
     ].randomElement(using: &random)!
   }
 
+  @Test("A query for some objects looks for their old values only, unless it also reads other rows")
+  func oldValuesOfSomeObjects() throws {
+    let file = try FetchFixture(
+      "CREATE TABLE Node(id INTEGER PRIMARY KEY, name TEXT, up INTEGER REFERENCES Node);")
+    let position = try file.tracked.token.position
+    let sql = { (query: String) in
+      try file.transaction.composer.rows(
+        of: file.plan("Node", query), ids: [.integer(1)], at: .past(position)
+      ).sql
+    }
+    #expect(try sql("select=name").contains(#"AND "id" IS NOT NULL AND "id" = ? GROUP BY"#))
+    #expect(try sql("select=up.name").contains(#"AND "id" IS NOT NULL GROUP BY"#))
+  }
+
   @Test func chainsMayExceedSQLitesJoinLimit() throws {
     let file = try FetchFixture(
       """

@@ -10,16 +10,13 @@ final class CallerTimes {
     /// The time that counts at `last`.
     var time = Duration.zero
     var last: ContinuousClock.Instant
-
-    func time(at now: ContinuousClock.Instant) -> Duration {
-      max(.zero, time - last.duration(to: now) * CallerTimes.share)
-    }
-
-    mutating func update(_ now: ContinuousClock.Instant) { (time, last) = (time(at: now), now) }
+    /// The free time that was used in the transaction with this number.
+    var transaction = 0
+    var free = Duration.zero
   }
 
   /// Used time counts less and less: by this part of the time that has passed.
-  private static let share = 0.05
+  private let share: Double
   /// A caller without requests and fetches with changes for this time does not count.
   private static let retention = Duration.seconds(60)
   /// A fetch of more callers is used by none of them in particular.
@@ -28,11 +25,14 @@ final class CallerTimes {
   /// The time that a caller may use at once; nil for no limit.
   private(set) var limit: Duration?
   private var uses: [String: Use] = [:]
-  /// Time counts less while a save with many objects is processed, which takes long for every fetch.
-  private var scale = 1.0
-  private static let objectsPerScale = 50.0
+  /// The number of the transaction that is being processed.
+  private var transaction = 0
+  /// The time in this transaction that does not count for a caller: ordinary fetches need it.
+  private var freeTime = Duration.zero
+  private static let freeTimePerTransaction = Duration.microseconds(200)
+  private static let freeTimePerObject = Duration.microseconds(20)
 
-  init(limit: Duration?) { self.limit = limit }
+  init(limit: Duration?, share: Double = 0.05) { (self.limit, self.share) = (limit, share) }
 
   /// True if the time of callers is limited: there is a limit, and more than one caller.
   var isLimiting: Bool { limit != nil && uses.count > 1 }
@@ -42,16 +42,20 @@ final class CallerTimes {
 
   /// Notes a request of a caller.
   func note(_ caller: String, now: ContinuousClock.Instant) {
-    if limit != nil { uses[caller, default: Use(last: now)].update(now) }
+    if limit != nil { uses[caller] = use(of: caller, now) }
   }
 
-  /// Runs `body`, which processes a save that changed this number of objects.
-  func processing<Result>(
-    objects: Int, _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    scale = max(1, Double(objects) / Self.objectsPerScale)
-    defer { scale = 1 }
-    return try body()
+  private func use(of caller: String, _ now: ContinuousClock.Instant) -> Use {
+    var use = uses[caller] ?? Use(last: now)
+    use.time = max(.zero, use.time - use.last.duration(to: now) * share)
+    use.last = now
+    return use
+  }
+
+  /// Begins the processing of a transaction in which this number of objects has changed.
+  func beginTransaction(changes objects: Int = 0) {
+    transaction += 1
+    freeTime = Self.freeTimePerTransaction + Self.freeTimePerObject * objects
   }
 
   /// Adds the time that a fetch of `callers` took; each has used an equal part of it.
@@ -60,9 +64,17 @@ final class CallerTimes {
   ) {
     guard limit != nil, !callers.isEmpty, callers.count <= Self.maxShared else { return }
     for caller in callers {
-      uses[caller, default: Use(last: now)].update(now)
-      uses[caller]?.time += time / Double(callers.count) / scale
+      var use = use(of: caller, now)
+      let part = time / callers.count
+      let free = min(part, freeTimeLeft(use))
+      (use.transaction, use.free) = (transaction, freeTime - freeTimeLeft(use) + free)
+      use.time += part - free
+      uses[caller] = use
     }
+  }
+
+  private func freeTimeLeft(_ use: Use) -> Duration {
+    use.transaction == transaction ? freeTime - use.free : freeTime
   }
 
   /// The time that a fetch of `callers` may still use; nil for no limit.
@@ -72,10 +84,10 @@ final class CallerTimes {
     guard let limit, isLimiting, !callers.isEmpty, callers.count <= Self.maxShared else {
       return nil
     }
-    let left = callers.reduce(Duration.zero) { sum, caller in
-      sum + max(.zero, limit - (uses[caller]?.time(at: now) ?? .zero))
+    return callers.reduce(Duration.zero) { sum, caller in
+      let use = use(of: caller, now)
+      return sum + freeTimeLeft(use) + max(.zero, limit - use.time)
     }
-    return left * scale
   }
 
   /// True if a fetch of `callers` may use time.

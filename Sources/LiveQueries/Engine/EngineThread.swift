@@ -33,8 +33,8 @@ final class EngineThread {
 
   init(
     _ store: any LiveStore, _ configuration: LiveConfiguration, _ delivery: any LiveDelivery,
-    _ commandQueue: CommandQueue, _ memory: LiveMemory,
-    forSlowCallers makeEngine: (() -> LiveEngine?)?,
+    _ commandQueue: CommandQueue, _ memory: LiveMemory, _ level: EngineLevel,
+    forSlowCallers makeEngine: @escaping () -> LiveEngine?,
     report: @escaping (LiveCounters) -> Void
   ) {
     self.store = store
@@ -45,8 +45,8 @@ final class EngineThread {
     background = BackgroundCatchUps(store, commandQueue)
     queries = LiveQueries(
       model: store.model, columns: store.columns, configuration: configuration,
-      limitsCallers: makeEngine != nil, memory: memory)
-    slowCallers = SlowCallerEngines(makeEngine ?? { nil })
+      callerTimes: level.callerTimes(configuration), memory: memory)
+    slowCallers = SlowCallerEngines(limit: level.next?.engineLimit ?? 0, makeEngine)
     nextSweep = .now + configuration.idleTime
   }
 

@@ -13,41 +13,36 @@ public final class LiveEngine: Sendable {
   private let commandQueue = CommandQueue()
   private let metrics = Mutex(LiveCounters())
   private let hasThread = Atomic(false)
-  /// The engines of slow callers; see ``SlowCallerEngines``.
+  /// The engines of its slow callers; see ``SlowCallerEngines``.
   private let others = Mutex<[LiveEngine]>([])
 
   /// Starts the engine's thread. It ends with ``stop()`` or when the engine is released.
-  public init(
+  public convenience init(
     store: any LiveStore, configuration: LiveConfiguration = .init(), delivery: any LiveDelivery
   ) {
-    let memory = LiveMemory()
-    start("livefetch-live", store, configuration, delivery, memory) { [weak self] in
-      let engine = LiveEngine(forSlowCallersOf: store, configuration, delivery, memory)
-      guard let self, engine.isStarted else { return nil }
+    self.init(store, configuration, delivery, LiveMemory(), .all)
+  }
+
+  private init(
+    _ store: any LiveStore, _ configuration: LiveConfiguration, _ delivery: any LiveDelivery,
+    _ memory: LiveMemory, _ level: EngineLevel
+  ) {
+    let makeEngine = { @Sendable [weak self] () -> LiveEngine? in
+      guard let self, let next = level.next else { return nil }
+      let engine = LiveEngine(store, configuration, delivery, memory, next)
+      guard engine.isStarted else { return nil }
       others.withLock { $0.append(engine) }
       return engine
     }
-  }
-
-  /// An engine that keeps all of its callers. Its thread leaves the processor to others.
-  private init(
-    forSlowCallersOf store: any LiveStore, _ configuration: LiveConfiguration,
-    _ delivery: any LiveDelivery, _ memory: LiveMemory
-  ) {
-    start("livefetch-slow", isInBackground: true, store, configuration, delivery, memory, nil)
-  }
-
-  private func start(
-    _ name: String, isInBackground: Bool = false, _ store: any LiveStore,
-    _ configuration: LiveConfiguration, _ delivery: any LiveDelivery, _ memory: LiveMemory,
-    _ makeEngine: (@Sendable () -> LiveEngine?)?
-  ) {
+    let report = { @Sendable [weak self] (counters: LiveCounters) in
+      self?.metrics.withLock { $0 = counters } ?? ()
+    }
     let commandQueue = commandQueue
-    let isStarted = startThread(name: name, isInBackground: isInBackground, isBrief: false) {
-      [weak self] in
-      let report = { (counters: LiveCounters) in self?.metrics.withLock { $0 = counters } ?? () }
+    let isStarted = startThread(
+      name: level.threadName, isInBackground: level != .all, isBrief: false
+    ) {
       EngineThread(
-        store, configuration, delivery, commandQueue, memory, forSlowCallers: makeEngine,
+        store, configuration, delivery, commandQueue, memory, level, forSlowCallers: makeEngine,
         report: report
       ).run()
     }

@@ -1,31 +1,35 @@
-// The callers whose fetches take much time: commands enter, those of slow callers leave for further engines.
+// The callers whose fetches take much time: commands enter, those of slow callers leave for the engines of
+// the next level.
 //
-// The first engine's thread passes every command of a slow caller on, in its order, for one minute after the
+// An engine's thread passes every command of a slow caller on, in its order, for one minute after the
 // caller was found to be slow. A group stays with its engine until its client leaves. Each slow caller has
-// an engine of its own while there are few.
+// an engine of its own while the level has as many.
 
 import FetchModel
 
-/// The further engines, and the callers that they serve. A plain value for the first engine's thread.
+/// The engines of the next level, and the callers that they serve. A plain value for one engine's thread.
 struct SlowCallerEngines {
-  /// The most further engines.
-  static let limit = 4
   private static let time = Duration.seconds(60)
 
   private struct Caller {
     /// Its engine's index.
     let engine: Int
-    /// When its new requests are served by the first engine again.
+    /// When its new requests are served by this thread's engine again.
     var end: ContinuousClock.Instant
   }
 
+  /// The most engines.
+  private let limit: Int
   private let makeEngine: () -> LiveEngine?
   private var engines: [LiveEngine] = []
   private var callers: [String: Caller] = [:]
   /// The engine of each group that was passed on.
   private var groups: [ObjectIdentifier: Int] = [:]
 
-  init(_ makeEngine: @escaping () -> LiveEngine?) { self.makeEngine = makeEngine }
+  init(limit: Int, _ makeEngine: @escaping () -> LiveEngine?) {
+    self.limit = limit
+    self.makeEngine = makeEngine
+  }
 
   /// Adds callers, with their requests and groups. Returns false if the system has no thread left.
   mutating func add(
@@ -52,7 +56,7 @@ struct SlowCallerEngines {
   /// The engine for one more caller: a new one, or the one with the fewest callers; nil without any.
   private mutating func chooseEngine() -> Int? {
     let counts = engines.indices.map { index in callers.values.count { $0.engine == index } }
-    if !counts.contains(0), engines.count < Self.limit, let engine = makeEngine() {
+    if !counts.contains(0), engines.count < limit, let engine = makeEngine() {
       engines.append(engine)
       return engines.count - 1
     }

@@ -69,30 +69,38 @@ final class CatchUpContext {
   /// Examines the changes after `start` once for all fetches in `keys`, if there are enough of
   /// them and the store's history reaches back to it.
   ///
-  /// - Parameter time: how long the fetches' conditions may be tested.
+  /// - Parameters:
+  ///   - keys: the fetches, and the callers of each.
+  ///   - time: how long the fetches' conditions may be tested.
+  ///   - callerTimes: receives the time of slow tests.
+  /// - Returns: the time that `callerTimes` received.
+  @discardableResult
   func search(
-    for keys: Set<QueryKey>, after start: Token, in model: Model, _ columns: (any ColumnTraits)?,
-    testing time: Duration
-  ) throws(StoreError) {
+    for keys: [QueryKey: Set<String>], after start: Token, in model: Model,
+    _ columns: (any ColumnTraits)?, testing time: Duration, _ callerTimes: CallerTimes? = nil
+  ) throws(StoreError) -> Duration {
     let position = start.position
     guard keys.count >= Self.minSearched, position != token.position,
       try canContinue(from: start)
-    else { return }
+    else { return .zero }
     unfinished.insert(position)
     var index = QueryIndex()
-    let queries = keys.map {
-      LiveQuery(key: $0, model: model, columns: columns, position: position)
+    let queries = keys.map { key, callers in
+      let query = LiveQuery(key: key, model: model, columns: columns, position: position)
+      query.callers = callers
+      return query
     }
     for query in queries { index.insert(query) }
     let changed = try changes(after: position, in: model)
-    var search = CandidateSearch(index, changed, after: position, transaction)
+    var search = CandidateSearch(index, changed, after: position, transaction, callerTimes)
     search.run(testingUntil: .now + time)
-    guard !search.hasFailed else { return }
+    guard !search.hasFailed else { return search.chargedTime }
     unfinished.remove(position)
     affected[position] = Dictionary(
       uniqueKeysWithValues: queries.map { query in
         (query.key, search.found.contains(query) ? search.objects(for: query) : .some([]))
       })
+    return search.chargedTime
   }
 
   /// The ids of a fetch whose rows may differ from those at `position`; nil if any row may.

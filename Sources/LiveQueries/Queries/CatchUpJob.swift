@@ -173,7 +173,9 @@ struct CatchUpJob: Sendable {
   /// Searches once for all jobs. If that fails, each job fails or succeeds by itself.
   private static func search(for jobs: ArraySlice<CatchUpJob>, _ context: CatchUpContext) {
     guard let first = jobs.first else { return }
-    let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
+    let keys = Dictionary(
+      jobs.filter { $0.key.query.only == nil }.map { ($0.key.query, Set([$0.caller])) }
+    ) { $0.union($1) }
     try? context.transaction.withTimeLimit(nil) { () throws(StoreError) in
       try context.search(
         for: keys, after: first.key.from, in: first.model, first.columns, testing: testTime)

@@ -30,24 +30,24 @@ extension LiveQueries {
   /// Examines the changes once for all of `requests` that start from the same token. If that fails,
   /// each request fails or succeeds by itself.
   func prepare(_ requests: [FollowRequest], _ context: CatchUpContext) {
-    var keys: [Token: Set<QueryKey>] = [:]
-    let requests = requests.filter { $0.key.only == nil && hasTime(for: [$0.caller]) }
-    for request in requests {
-      for start in unread(request) { keys[start, default: []].insert(request.key) }
+    var keys: [Token: [QueryKey: Set<String>]] = [:]
+    for request in requests where request.key.only == nil && hasTime(for: [request.caller]) {
+      for start in unread(request) {
+        keys[start, default: [:]][request.key, default: []].insert(request.caller)
+      }
     }
-    search(for: keys, of: Set(requests.map(\.caller)), context)
+    search(for: keys, context)
   }
 
   /// The same for finished jobs, from their snapshots.
   func prepare(_ finished: [FinishedCatchUp], _ context: CatchUpContext) {
-    var keys: [Token: Set<QueryKey>] = [:]
-    var callers: Set<String> = []
+    var keys: [Token: [QueryKey: Set<String>]] = [:]
     for catchUp in finished where catchUp.job.key.query.only == nil {
       guard hasTime(for: [catchUp.job.caller]), case .ready(let prepared) = catchUp.outcome,
         prepared.token.epoch == context.token.epoch, prepared.token != context.token
       else { continue }
-      keys[prepared.token, default: []].insert(catchUp.job.key.query)
-      callers.insert(catchUp.job.caller)
+      keys[prepared.token, default: [:]][catchUp.job.key.query, default: []]
+        .insert(catchUp.job.caller)
     }
     // Every job needs the changes, so reading them has a time limit of its own.
     for start in keys.keys {
@@ -55,21 +55,26 @@ extension LiveQueries {
         try context.changes(after: start.position, in: model)
       }
     }
-    search(for: keys, of: callers, context)
+    search(for: keys, context)
   }
 
+  /// Examines the changes after each token once for all of its fetches, which have callers.
   private func search(
-    for keys: [Token: Set<QueryKey>], of callers: Set<String>, _ context: CatchUpContext
+    for fetches: [Token: [QueryKey: Set<String>]], _ context: CatchUpContext
   ) {
-    let begin = ContinuousClock.now
-    let limit = limit(configuration.longTimeLimit, timeLeft(for: callers))
-    try? context.transaction.withTimeLimit(limit) { () throws(StoreError) in
-      for (start, keys) in keys where ContinuousClock.now < begin + limit {
-        try context.search(
-          for: keys, after: start, in: model, columns, testing: min(configuration.timeLimit, limit))
+    let end = ContinuousClock.now + configuration.longTimeLimit
+    for (start, keys) in fetches {
+      let (callers, begin) = (Set(keys.values.joined()), ContinuousClock.now)
+      let limit = limit(begin.duration(to: end), timeLeft(for: callers))
+      guard limit > .zero else { continue }
+      var testTime = Duration.zero
+      try? context.transaction.withTimeLimit(limit) { () throws(StoreError) in
+        testTime = try context.search(
+          for: keys, after: start, in: model, columns,
+          testing: min(configuration.timeLimit, limit), callerTimes)
       }
+      callerTimes.charge(begin.duration(to: .now) - testTime, to: callers)
     }
-    callerTimes.charge(begin.duration(to: .now), to: callers)
   }
 
   /// The tokens after which the store must be read for a fetch: its inactive query's and the client's.

@@ -120,16 +120,16 @@ struct LiveQueries {
   var isEnding = false
   var counters = LiveCounters()
 
-  /// - Parameter limitsCallers: true if callers whose time is used up can be moved to another thread.
+  /// - Parameter callerTimes: the time of callers, if there is an engine for those that have none left.
   init(
     model: Model, columns: (any ColumnTraits)? = nil, configuration: LiveConfiguration,
-    limitsCallers: Bool = false, memory: LiveMemory = LiveMemory()
+    callerTimes: CallerTimes = CallerTimes(limit: nil), memory: LiveMemory = LiveMemory()
   ) {
     self.memory = memory
     self.model = model
     self.columns = columns
     self.configuration = configuration
-    callerTimes = CallerTimes(limit: limitsCallers ? configuration.callerTime : nil)
+    self.callerTimes = callerTimes
   }
 
   /// Waiters whose answer is in ``undelivered``; removed after its delivery.
@@ -143,6 +143,7 @@ struct LiveQueries {
   /// Advances to the context's snapshot and answers every client whose result changed.
   mutating func catchUp(_ context: CatchUpContext) throws(StoreError) {
     let token = context.token
+    callerTimes.beginTransaction()
     guard let last = current else {
       record(token)
       return
@@ -158,13 +159,12 @@ struct LiveQueries {
       let changes = try context.transaction.withTimeLimit(nil) { () throws(StoreError) in
         try context.changes(after: last.position, in: model).changeSet
       }
-      try callerTimes.processing(objects: changes.objects.values.reduce(0) { $0 + $1.count }) {
-        () throws(StoreError) in
-        let candidates = try candidates(after: last.position, context)
-        let latest = ContinuousClock.now + configuration.longTimeLimit * 2
-        for candidate in candidates {
-          step(candidate, from: last.position, context, until: latest)
-        }
+      callerTimes.beginTransaction(
+        changes: changes.objects.values.reduce(0) { $0 + $1.count })
+      let candidates = try candidates(after: last.position, context)
+      let latest = ContinuousClock.now + configuration.longTimeLimit * 2
+      for candidate in candidates {
+        step(candidate, from: last.position, context, until: latest)
       }
       if changes.hasStatesBetween {
         passed.append(from: last.position, to: token.position)

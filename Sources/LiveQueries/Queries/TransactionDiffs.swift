@@ -32,7 +32,7 @@ public struct TransactionDiffs {
   func prepare(
     _ plans: [FetchPlan], since token: Token, columns: (any ColumnTraits)?, testing time: Duration
   ) throws(StoreError) {
-    let keys = Set(plans.map { QueryKey($0, only: nil) })
+    let keys = Dictionary(plans.map { (QueryKey($0, only: nil), Set<String>()) }) { $1 }
     try context.search(for: keys, after: token, in: model, columns, testing: time)
   }
 

@@ -44,6 +44,8 @@ struct CandidateSearch {
   private(set) var hasFailed = false
   private var tests = 0
   private let callerTimes: CallerTimes?
+  /// The time of slow tests, which the callers' times have received.
+  private(set) var chargedTime = Duration.zero
   /// True if a test took long, while the time of callers is limited.
   private var hasSlowTests = false
   private static let slowTest = Duration.microseconds(20)
@@ -214,6 +216,7 @@ struct CandidateSearch {
     let time = begin.duration(to: .now)
     guard time > Self.slowTest else { return }
     hasSlowTests = true
+    chargedTime += time
     callerTimes.charge(time, to: query.callers)
   }
 

@@ -48,7 +48,7 @@ extension Dialect {
       etag: { "substr(md5(ROW(\($0.joined(separator: ", ")))::text), 1, 16)" },
       derivedText: { "((\($0))::text COLLATE \"C\")" },
       arithmetic: arithmetic,
-      overlay: { layout, position in
+      overlay: { layout, position, _ in
         tracked[layout.table]?.overlay(layout.overlayName, at: position) ?? SQLFragment()
       },
       difference: difference, integer: { "(\($0))::int" }, integerFunction: integerFunction,

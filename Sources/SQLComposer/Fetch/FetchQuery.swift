@@ -43,8 +43,8 @@ package struct FetchQuery {
     condition = SQLFragment()
     if context.isPast {
       let source = context.source(
-        TableInfo(table), alias: alias, where: restriction?.condition(nil),
-        bindings: restriction?.bindings ?? [])
+        TableInfo(table), alias: alias,
+        where: restriction.map { SQLFragment($0.condition(nil), bindings: $0.bindings) })
       fromBindings = source.bindings
       scope = JoinBuilder(
         context: context, entity: definition.entity, alias: alias, source: source.text)

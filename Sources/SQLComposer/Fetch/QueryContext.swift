@@ -24,6 +24,10 @@ package final class QueryContext {
   private let looksUpMany: Bool
   private var aliasCount = 0
   private(set) var overlays: [HistoryLayout] = []
+  /// By table, the number of FROM items that read its overlay.
+  private var overlayUses: [String: Int] = [:]
+  /// By table, the condition of the FROM item that reads its overlay.
+  private var overlayConditions: [String: SQLFragment] = [:]
   /// The common table expressions of the tables that access rules restrict.
   private var readableTables: [(name: String, rows: SQLFragment)] = []
   private var restrictedNames: Set<String> = []
@@ -67,7 +71,11 @@ package final class QueryContext {
   package func withClause() -> SQLFragment {
     var expressions: [SQLFragment] = []
     if case .past(let past) = position, !isPastMaterialized {
-      expressions = overlays.map { $0.overlayExpression(at: past) }
+      expressions = overlays.map { overlay in
+        // An overlay of few ids is small.
+        let condition = overlayUses[overlay.table] == 1 ? overlayConditions[overlay.table] : nil
+        return overlay.overlayExpression(at: past, where: condition)
+      }
     }
     expressions += readableTables.map { table in
       let hint = materializedNames.contains(table.name) ? "" : "NOT "
@@ -79,15 +87,13 @@ package final class QueryContext {
 
   /// Returns the rows of `table` at this query's position that satisfy `condition`, as a FROM item.
   ///
-  /// - Parameters:
-  ///   - condition: Over unqualified column names; nil for every row.
-  ///   - bindings: The bindings of `condition`, once.
-  func source(
-    _ table: TableInfo, alias: String, where condition: String?, bindings: [SQLValue] = []
-  ) -> SQLFragment {
+  /// - Parameter condition: Over unqualified names of the key's columns; nil for every row.
+  func source(_ table: TableInfo, alias: String, where condition: SQLFragment?) -> SQLFragment {
     let columns = table.columnNames.map(quoted).joined(separator: ", ")
     let layout = overlay(table)
-    let joinCondition = condition.map { " AND \($0)" } ?? ""
+    if !layout.hasRowid { overlayConditions[table.name] = condition }
+    let joinCondition = condition.map { " AND \($0.text)" } ?? ""
+    let bindings = condition?.bindings ?? []
     let text = """
       (SELECT \(columns) FROM \(currentRows(table)) WHERE \(layout.isUnchanged(nil))\(joinCondition) \
       UNION ALL SELECT \(columns) FROM \(pastRows(layout)) WHERE livefetch_existed\(joinCondition)) \
@@ -206,6 +212,7 @@ package final class QueryContext {
   }
 
   private func overlay(_ table: TableInfo) -> HistoryLayout {
+    overlayUses[table.name, default: 0] += 1
     if let known = overlays.first(where: { $0.table == table.name }) { return known }
     let layout = HistoryLayout(of: table)
     overlays.append(layout)

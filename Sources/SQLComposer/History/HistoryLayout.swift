@@ -69,23 +69,32 @@ extension HistoryLayout {
 extension HistoryLayout {
   /// Returns a common table expression: the row of each key changed after the position, as it was at
   /// that position. The columns have the table's names.
-  package func overlayExpression(at position: HistoryPosition) -> SQLFragment {
-    tableInfo.key.dialect.overlay(self, position)
+  ///
+  /// - Parameter condition: Over unqualified names of the key's columns. Other rows are not needed.
+  package func overlayExpression(
+    at position: HistoryPosition, where condition: SQLFragment? = nil
+  ) -> SQLFragment {
+    tableInfo.key.dialect.overlay(self, position, condition)
   }
 
-  /// The expression where a history row holds the number of its position, its only parameter.
+  /// The expression where a history row holds the number of its position, its first parameter.
   ///
   ///     "livefetch_shadow_City" AS MATERIALIZED (
   ///       SELECT MIN(livefetch_position) AS …, livefetch_existed, "id", "name" FROM …
   ///       WHERE livefetch_position > ? AND "id" IS NOT NULL GROUP BY "id")
-  var numberedOverlay: String {
+  func numberedOverlay(
+    at position: HistoryPosition, where condition: SQLFragment?
+  ) -> SQLFragment {
     let keys = keyColumns.map { quoted($0.history) }
-    return """
+    let isNeeded = condition.map { " AND \($0.text)" } ?? ""
+    let text = """
       \(overlayName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
       \((overlayColumns).joined(separator: ", ")) FROM main.\(quotedName) \
-      WHERE \(Self.position) > ? AND \(isKeyed) \
+      WHERE \(Self.position) > ? AND \(isKeyed)\(isNeeded) \
       GROUP BY \(keys.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")))
       """
+    let number = SQLBinding.value(.integer(position.number))
+    return SQLFragment(text, bindings: [number] + (condition?.bindings ?? []))
   }
 
   private var overlayColumns: [String] { historyColumns + tableInfo.columnNames.map(quoted) }
