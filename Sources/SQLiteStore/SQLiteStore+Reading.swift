@@ -81,18 +81,57 @@ extension SQLiteStore {
   /// With more batches, a save finds their objects itself: each one examines the changes before it.
   private static let maxBatches = 16
 
+  /// After a longer search, the objects that were changed meanwhile are tested again before the save.
+  private static let briefSearch = Duration.milliseconds(50)
+  /// The most searches before a save.
+  private static let maxSearches = 5
+
   package func objects(
     of plans: [Int: FetchPlan], queryClass: QueryClass
   ) throws(StoreError) -> FoundObjects {
-    try read(queryClass) { transaction throws(StoreError) in
-      var found = FoundObjects(token: transaction.token, ids: [:])
-      guard plans.count <= Self.maxBatches else { return found }
-      for (index, plan) in plans where hasExactIDs(plan.definition.entity) {
-        let keys = try transaction.keys(of: plan.definition, after: nil, limit: Self.maxFound + 1)
-        if keys.count <= Self.maxFound { found.ids[index] = Set(keys.map(\.id)) }
-      }
-      return found
+    let first = try measuredObjects(of: plans, after: nil, queryClass)
+    var (found, time) = first
+    for _ in 1..<Self.maxSearches where time > Self.briefSearch {
+      (found, time) = try measuredObjects(of: plans, after: found, queryClass)
     }
+    found.isExpensive = first.time > Self.briefSearch
+    return found
+  }
+
+  func measuredObjects(
+    of plans: [Int: FetchPlan], after former: FoundObjects?, _ queryClass: QueryClass
+  ) throws(StoreError) -> (found: FoundObjects, time: Duration) {
+    let begin = ContinuousClock.now
+    let found = try read(queryClass) { transaction throws(StoreError) in
+      try objects(of: plans, after: former, transaction)
+    }
+    return (found, begin.duration(to: .now))
+  }
+
+  /// Finds the objects of each plan. Those that `former` contains are tested again only if changes since
+  /// then may affect them.
+  private func objects(
+    of plans: [Int: FetchPlan], after former: FoundObjects?, _ transaction: SQLiteReadTransaction
+  ) throws(StoreError) -> FoundObjects {
+    var found = FoundObjects(token: transaction.token, ids: [:])
+    guard plans.count <= Self.maxBatches else { return found }
+    var changes: ChangeSet?
+    if let former, try transaction.validity(of: former.token) == .known {
+      changes = try transaction.changes(after: former.token.position)
+    }
+    for (index, plan) in plans where hasExactIDs(plan.definition.entity) {
+      if let changes, let ids = former?.ids[index] {
+        let affected = try transaction.affectedIDs(of: plan, by: changes)
+        if affected.count <= Self.maxFound {
+          let matching = try transaction.rows(of: plan, ids: affected, at: .now).keys
+          found.ids[index] = ids.subtracting(affected).union(matching)
+          continue
+        }
+      }
+      let keys = try transaction.keys(of: plan.definition, after: nil, limit: Self.maxFound + 1)
+      if keys.count <= Self.maxFound { found.ids[index] = Set(keys.map(\.id)) }
+    }
+    return found
   }
 
   /// True if no two rows have the same id: in other columns, values of different types may.

@@ -123,6 +123,9 @@ struct FoundBatchTests {
         let sql = Self.change(&random)
         for subject in [early, late] { try subject.file.runExternally(sql) }
       }
+      let repeated = try early.store.measuredObjects(of: plans, after: found, .full).found
+      #expect(
+        try repeated.ids == early.store.objects(of: plans, queryClass: .full).ids, "seed \(seed)")
       let expected = late.save(request)
       request.found = found
       #expect(early.save(request) == expected, "seed \(seed)")
@@ -142,8 +145,10 @@ struct FoundBatchTests {
     #expect(try store.objects(of: plans, queryClass: .full).ids.isEmpty)
   }
 
-  @Test("After changes that may affect very many objects, the save finds the objects of a batch")
-  func manyAffected() throws {
+  @Test(
+    "After changes that may affect very many objects, the save finds those of a batch if that is brief",
+    arguments: [(false, "2000", 1000), (true, "store(FetchModel.StoreError.overloaded)", 3000)])
+  func manyAffected(isExpensive: Bool, summary: String, left: Int64) throws {
     let file = try ScratchFile(
       """
       CREATE TABLE hub(id INTEGER PRIMARY KEY, name TEXT);
@@ -160,12 +165,15 @@ struct FoundBatchTests {
     request.found = try store.objects(
       of: request.batchPlans(in: store.model), queryClass: .full)
     #expect(request.found?.ids == [0: []])
+    request.found?.isExpensive = isExpensive
     try file.runExternally("UPDATE hub SET name = 'b'")
     let outcome = Outcome()
     store.save(request) { result in
       outcome.set(result.map { "\($0.deleted)" }.mapError { Failure(text: "\($0)") })
     }
-    #expect(outcome.wait() == "2000")
+    #expect(outcome.wait() == summary)
+    let rows = try file.connect(.read).first("SELECT count(*) FROM item", []) { $0.integer(0) }
+    #expect(rows == left)
   }
 
   @Test("Objects of a token that the history does not reach back to are found again")

@@ -153,7 +153,8 @@ public protocol Store: LiveStore, AnyObject {
 /// A store that executes one save after another. So that other saves need not wait, the objects of a batch
 /// are found before it is executed; see ``SaveRequest/found``.
 package protocol SerialStore: Store {
-  /// Returns the objects of each plan, by the plan's key. Plans with very many objects are left out.
+  /// Returns the objects of each plan, by the plan's key. Plans with very many objects are left out. If the
+  /// search takes long, those that change meanwhile are tested again.
   func objects(
     of plans: [Int: FetchPlan], queryClass: QueryClass
   ) throws(StoreError) -> FoundObjects

@@ -117,6 +117,8 @@ extension SaveRun {
 
   /// Returns the objects that match now. If a reader has found them before, the condition is evaluated
   /// only for the objects that changes since then may affect, unless they are many.
+  ///
+  /// - Throws: ``StoreError/overloaded`` if they are many and the condition takes long.
   private func matches(
     _ predicate: ResolvedPredicate, _ table: SaveTable, at index: Int
   ) throws(StoreError) -> Matches {
@@ -124,6 +126,7 @@ extension SaveRun {
     let composer = FetchComposer(model: executor.model, schema: executor.schema)
     guard let ids = request.found?.ids[index], let affected = try affectedIDs(of: plan, composer)
     else {
+      if request.found?.ids[index] != nil, request.found?.isExpensive == true { throw .overloaded }
       return Matches(
         predicate, of: table, model: executor.model, schema: executor.schema,
         rules: plan.definition.access)
