@@ -25,9 +25,8 @@
     ///
     /// - Parameter onWrite: called on the watching thread.
     init?(path: String, _ onWrite: @escaping @Sendable () -> Void) {
-      let cut = path.lastIndex(of: "/")
-      let directory = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-      name = Array(path[(cut.map { path.index(after: $0) } ?? path.startIndex)...].utf8)
+      let (directory, file) = pathParts(path)
+      name = Array(file.utf8)
       let watched =
         UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_DELETE)
         | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM)

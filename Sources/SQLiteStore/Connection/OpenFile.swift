@@ -119,9 +119,8 @@ struct OpenFile {
   /// True if the process may write the file and its directory, which contains the log.
   private static func mayWrite(_ path: String) -> Bool {
     let resolved = resolvedPath(path)
-    let cut = resolved.lastIndex(of: "/")
-    let directory = cut.map { $0 == resolved.startIndex ? "/" : String(resolved[..<$0]) } ?? "."
-    return access(resolved, W_OK) == 0 && access(directory, W_OK | X_OK) == 0
+    return access(resolved, W_OK) == 0
+      && access(pathParts(resolved).directory, W_OK | X_OK) == 0
   }
 
   /// Returns the tables of a read-only file.

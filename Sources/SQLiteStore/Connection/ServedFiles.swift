@@ -66,6 +66,12 @@ func resolvedPath(_ path: String) -> String {
   return String(cString: resolved)
 }
 
+/// Returns the directory of a path, and the rest.
+func pathParts(_ path: String) -> (directory: String, file: String) {
+  guard let cut = path.lastIndex(of: "/") else { return (".", path) }
+  return (cut == path.startIndex ? "/" : String(path[..<cut]), String(path[cut...].dropFirst()))
+}
+
 /// The condition of an open database's files.
 enum FileCondition: Sendable, Hashable {
   case intact

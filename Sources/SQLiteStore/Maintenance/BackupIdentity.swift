@@ -15,11 +15,9 @@ enum BackupIdentity {
   static func ensure(_ path: String, on connection: Connection) throws(StoreError) {
     guard let place = Self.place(of: path), try Self.id(place, on: connection) == nil
     else { return }
-    try connection.run(
-      """
-      INSERT OR REPLACE INTO main.livefetch_store(key, value)
-      VALUES ('backup_id', ?), ('backup_place', ?)
-      """, [.text(History.randomID()), .text(place)])
+    try History.set("backup_id", .text(History.randomID()), on: connection)
+    // Last: an id without its place is made again.
+    try History.set("backup_place", .text(place), on: connection)
   }
 
   /// Returns the id of the file at a place; nil if its id is missing or that of another file.

@@ -30,9 +30,7 @@ struct ModelOpening {
       "SELECT value = ? FROM main.livefetch_store WHERE key = ?", [text, .text(key)]
     ) { $0.integer(0) != 0 }
     guard isKnown != true else { return }
-    try connection.run(
-      "INSERT OR REPLACE INTO main.livefetch_store(key, value) VALUES (?, ?)",
-      [.text(key), text])
+    try History.set(key, text, on: connection)
   }
 
   /// Returns the model and its tables; nil if neither the caller nor the file has a model.

@@ -23,7 +23,7 @@ enum IdempotencyTable {
   static func find(
     _ key: String, _ fingerprint: String, on connection: Connection
   ) throws(SaveError) -> [UInt8]? {
-    let found = try mapError { () throws(StoreError) in
+    let found = try storing { () throws(StoreError) in
       try connection.first(
         "SELECT fingerprint, answer FROM main.livefetch_answer WHERE key = ? AND at > ?",
         [.text(key), .double(steadySeconds() - IdempotentSave.keptSeconds)]
@@ -70,12 +70,6 @@ enum IdempotencyTable {
       DELETE FROM main.livefetch_answer WHERE rowid IN
       (SELECT rowid FROM main.livefetch_answer WHERE at <= ? ORDER BY at LIMIT ?)
       """, [.double(steadySeconds() - IdempotentSave.keptSeconds), .integer(limit)])
-  }
-
-  private static func mapError<Result>(
-    _ body: () throws(StoreError) -> Result
-  ) throws(SaveError) -> Result {
-    do { return try body() } catch { throw .store(error) }
   }
 }
 
