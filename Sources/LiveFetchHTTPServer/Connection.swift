@@ -35,6 +35,8 @@ final class Connection: Sendable {
   let bodyBytes = Atomic<Int>(0)
   /// True if no further request may be read from this connection.
   let isSpent = Atomic<Bool>(false)
+  /// The current request, once its request line was read. Used only by the connection's worker.
+  nonisolated(unsafe) var exchange: ExchangeState?
   /// The target of the last request, as sent. Used only by the connection's worker.
   nonisolated(unsafe) var lastTarget = ""
   /// True once the peer has closed its sending side, or the whole connection. Used only by the

@@ -22,7 +22,15 @@ private func makeResponse(
   let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
   connection.isSpent.store(true, ordering: .relaxed)
   server.handler.didBeginResponse(tag: 0, status: Int(status), nanosecondsSinceRequest: 0)
-  let response = server.render(server.gate.problem(ofPage: Int(status)), origin: nil)
+  var response = server.render(server.gate.problem(ofPage: Int(status)), origin: nil)
+  // Without a request line, the refusal is a request of its own in the log.
+  let exchange =
+    connection.exchange
+    ?? ExchangeState(server: server, connection: connection, intake: RequestIntake())
+  if exchange.arrived == 0 { server.identify(exchange) }
+  exchange.recordResponse(Int(status), bytes: response.body.count)
+  response.headers += exchange.extraHeaders
+  if connection.exchange == nil { exchange.report() }
   if chttp_head_size(pointer) > 0 {
     // The head is whole: libmicrohttpd had no memory for its copy of the cookies, or cannot read a
     // Content-Length. It then sends the head of an answer twice, so the socket gets the answer here, and

@@ -118,8 +118,8 @@ struct RequestGate: Sendable {
       return .versionNotSupported
     }
     if Self.knowsLibrary {
-      guard intake.targetStart == line.method + methodCount + 1,
-        line.version == intake.targetStart + intake.targetCount + 1
+      guard let start = intake.targetStart, start == line.method + methodCount + 1,
+        line.version == start + intake.targetCount + 1
       else { return .badRequest("The parts of the request line are not set apart by one space.") }
     }
     intake.method = Self.name(of: method)

@@ -18,8 +18,8 @@ struct RequestIntake {
 
   var stage = Stage.head
   /// The start of the target in libmicrohttpd's buffer. Only the address is compared: libmicrohttpd
-  /// splits the query in place.
-  let targetStart: UnsafePointer<CChar>
+  /// splits the query in place. nil without a target.
+  let targetStart: UnsafePointer<CChar>?
   /// Bytes of the target as sent.
   let targetCount: Int
   var method = ""
@@ -38,6 +38,9 @@ struct RequestIntake {
   /// Reserves memory for the body's bytes; nil before the first one.
   var reservation: MemoryReservation?
   var discarded = 0
+
+  /// A request whose request line was not understood.
+  init() { (targetStart, targetCount, target) = (nil, 0, "") }
 
   /// - Parameter last: the target of the connection's last request. A client that polls sends it again:
   ///   then it is neither checked nor copied.

@@ -42,6 +42,7 @@ func targetRead(
   let intake = RequestIntake(target: target, last: connection.lastTarget)
   connection.lastTarget = intake.target
   let exchange = ExchangeState(server: server, connection: connection, intake: intake)
+  connection.exchange = exchange
   return Unmanaged.passRetained(exchange).toOpaque()
 }
 
@@ -91,6 +92,7 @@ func requestCompleted(
   requestContext?.pointee = nil
   let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeRetainedValue()
   exchange.connection.begin(.idle)
+  exchange.connection.exchange = nil
   // The worker closes the connection when it reads its end.
   if exchange.connection.isSpent.load(ordering: .relaxed) {
     shutdown(exchange.connection.descriptor, Int32(SHUT_RD))

@@ -72,6 +72,29 @@ struct RecordTests {
     for secret in ["Lima", "Vik", "s3cret", "Bearer"] { #expect(!text.contains(secret)) }
   }
 
+  @Test(
+    "A request that is not HTTP has a line with its status, whose id the answer has",
+    arguments: [
+      ("GET /v1 HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", "-"),
+      ("POST /v1/save HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", "-"),
+      (
+        "POST /v1/save HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+          + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "POST"
+      ),
+    ])
+  func malformed(request: String, method: String) throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve("w.sqlite", ["--log-requests", "--log-format", "json"])
+    let client = try WaitingClient(port: portNumber(of: address), sending: request)
+    let answer = client.receiveHead()
+    #expect(answer.hasPrefix("HTTP/1.1 400"), "\(answer)")
+    let line = try #require(try lines(folder, "serve.log.err", count: 1).first)
+    #expect(line["status"] == .number("400"))
+    #expect(line["method"] == .string(method))
+    let id = try #require(line["id"]?.string)
+    #expect(answer.contains("X-Request-Id: \(id)\r\n"), "\(answer)")
+  }
+
   @Test("A stream and a long-poll are logged when they end, in text by default")
   func textLog() throws {
     let folder = try folder()
@@ -132,7 +155,8 @@ struct RecordTests {
             name: "City",
             value: .object([.init(name: "updated", value: .array([.number("2")]))]))
         ]))
-    #expect(lines[1]["batch"] == .string("City"))
+    #expect(
+      lines[1]["batch"] == .object([.init(name: "City", value: .array([.string("updated")]))]))
     #expect(lines[1]["updated"] == .number("3"))
     #expect(lines[2]["inserted"] == .number("1"))
     #expect(!(try folder.read("audit.log")).contains("Vik"))
@@ -140,8 +164,18 @@ struct RecordTests {
     try FileManager.default.moveItem(atPath: folder.file("audit.log"), toPath: folder.file("old"))
     kill(server.processIdentifier, SIGHUP)
     #expect(eventually(within: .seconds(60)) { folder.has("audit.log") })
-    _ = try ask(address, "/v1/save", method: "POST", body: update)
-    #expect(try self.lines(folder, "audit.log", count: 1).count == 1)
+    _ = try ask(address, "/v1/save", method: "POST", body: #"{"changes":[]}"#)
+    let conditional = """
+      {"changes":[{"delete":"City","where":"name == 'Rio'"},{"delete":"City","where":"name == 'Ulm'"},
+        {"update":"City","where":"TRUEPREDICATE","values":{"capital":false}}]}
+      """
+    #expect(try ask(address, "/v1/save", method: "POST", body: conditional).contains("200 OK"))
+    let later = try self.lines(folder, "audit.log", count: 1)
+    #expect(later.map { $0["deleted"] } == [.number("1")])
+    #expect(
+      later.map { $0["batch"] } == [
+        .object([.init(name: "City", value: .array([.string("deleted"), .string("updated")]))])
+      ])
     #expect(try self.lines(folder, "old", count: 3).count == 3)
   }
 

@@ -122,12 +122,9 @@ extension AuditLog {
   /// The maximum number of ids in a line; a save of more objects is recorded with its counts.
   private static let maxIDs = 1_000
 
-  /// Appends the line of a committed save.
-  ///
-  /// - Parameter entity: the entity of a batch; nil for other saves.
-  func append(
-    _ outcome: SaveResult, batch entity: Int?, _ context: RequestContext
-  ) {
+  /// Appends the line of a committed save, unless it has changed no object.
+  func append(_ outcome: SaveResult, of request: SaveRequest?, _ context: RequestContext) {
+    guard outcome.inserted + outcome.updated + outcome.deleted > 0 else { return }
     let model = context.service.store.model
     var members: [JSON.Member] = [
       .init(name: "time", value: .string(Instant.now.iso8601Milliseconds)),
@@ -143,8 +140,8 @@ extension AuditLog {
       .init(name: "updated", value: .number(String(outcome.updated))),
       .init(name: "deleted", value: .number(String(outcome.deleted))),
     ]
-    if let entity {
-      members.append(.init(name: "batch", value: .string(model.entities[entity].name)))
+    if let batches = Self.batches(request?.changes ?? [], model) {
+      members.append(.init(name: "batch", value: batches))
     }
     if let id = context.exchange.requestID {
       members.append(.init(name: "request", value: .string(id)))
@@ -155,6 +152,24 @@ extension AuditLog {
     var line: [UInt8] = []
     line.append(json: .object(members))
     append(line)
+  }
+
+  /// `{"City":["updated","deleted"]}`: the changes with a condition; nil without any.
+  private static func batches(_ changes: [Change], _ model: Model) -> JSON? {
+    var actions: [Int: Set<String>] = [:]
+    for change in changes {
+      switch change.operation {
+      case .updateAll: actions[change.entity, default: []].insert("updated")
+      case .deleteAll: actions[change.entity, default: []].insert("deleted")
+      default: break
+      }
+    }
+    guard !actions.isEmpty else { return nil }
+    return .object(
+      actions.sorted { $0.key < $1.key }.map { entity, actions in
+        .init(
+          name: model.entities[entity].name, value: .array(actions.sorted().map(JSON.string)))
+      })
   }
 
   /// `{"City":{"updated":[2]}}`

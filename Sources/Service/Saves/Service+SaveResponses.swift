@@ -27,13 +27,7 @@ extension Service {
   /// Records a committed save in the audit file and in the log.
   func record(_ outcome: SaveResult, of save: SaveOperation, _ context: RequestContext) {
     context.tracker?.record(items: outcome.inserted + outcome.updated + outcome.deleted)
-    guard let audit = configuration.audit else { return }
-    var entity: Int?
-    switch save.form {
-    case .batchUpdate, .batchDelete: entity = (try? save.request.get())?.changes.first?.entity
-    default: break
-    }
-    audit.append(outcome, batch: entity, context)
+    configuration.audit?.append(outcome, of: try? save.request.get(), context)
   }
 
   /// The response to an executed save. If its objects cannot be read, the response omits them: a
