@@ -1,5 +1,17 @@
-// Names threads by a function that Swift cannot call.
+// Functions of the system that Swift cannot call.
 #pragma once
+
+#if defined(__linux__)
+#include <stdlib.h>
+#endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+
+// Blocks of at least this size go back to the system when they are freed. glibc would raise the size.
+static inline void cthreads_return_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
+#else
+static inline void cthreads_return_blocks(int size) {}
+#endif
 
 #if defined(__linux__)
 #include <sys/prctl.h>

@@ -79,6 +79,49 @@ import Testing
         """#)
   }
 
+  @Test("Diffs of a group that are too large together expire from the one on that does not fit")
+  func tooLarge() throws {
+    var groups = LiveGroups()
+    groups.maxBytes = 500
+    let follow = { (groups: inout LiveGroups, waiter: RecordingWaiter) in
+      groups.follow(
+        GroupCommand(
+          fetches: Array(self.fetches.prefix(4)), isFinal: false, caller: "", waiter: waiter)
+      ).compactMap(\.waiter.groupMember)
+    }
+    let diff = EncodedDiff(
+      json: Array(repeating: 0x20, count: 300), to: store.token, isEmpty: false, fromEnd: 0,
+      toEnd: 0)
+    let members = follow(&groups, RecordingWaiter())
+    for member in members.prefix(2) {
+      #expect(!member.group.isFull)
+      _ = groups.collect(OutgoingAnswer(answer: .diff(diff), waiters: [member]))
+    }
+    #expect(members[0].group.isFull)
+    groups.expire(members[2])
+    groups.expire(members[3])
+    let answer = try #require(groups.takeAnswers(isDraining: false).first)
+    let texts = answer.results.map { "\($0.index): \($0.answer.text.count)" }
+    #expect(texts == ["0: 300", "1: 7", "2: 7", "3: 7"])
+    #expect(!members[0].group.isFull)
+  }
+
+  @Test("The changes that a fetch keeps are bounded by their number and by their memory")
+  func log() {
+    let change = RowChange(id: .integer(1), old: nil, new: nil)
+    var log = RowChangeLog(start: HistoryPosition(0))
+    for position in 1...4 as ClosedRange<Int64> {
+      log.append([change], from: HistoryPosition(position - 1), to: HistoryPosition(position))
+    }
+    log.trim(to: 3)
+    #expect(log.start == HistoryPosition(1))
+    log.trim(to: 3, bytes: 2 * change.byteCount)
+    #expect(log.start == HistoryPosition(2))
+    log.trim(to: 3, bytes: change.byteCount - 1)
+    #expect(log.start == HistoryPosition(4))
+    #expect(log.byteCount == 0)
+  }
+
   @Test("A wait that ends after the group was answered gets no second answer")
   func endAfterAnswer() {
     let (group, marker) = (RecordingWaiter(), RecordingWaiter())

@@ -60,11 +60,11 @@ struct RowChangeLog {
     for change in changes { latest[change.id] = LatestRow(row: change.new, position: position) }
   }
 
-  /// Drops the oldest entries until at most `limit` changes remain.
-  mutating func trim(to limit: Int) {
-    guard count > limit else { return }
+  /// Drops the oldest entries until at most `limit` changes remain, which need at most `maxBytes`.
+  mutating func trim(to limit: Int, bytes maxBytes: Int = .max) {
+    guard count > limit || byteCount > maxBytes else { return }
     var dropped = 0
-    while count > limit, dropped < entries.count {
+    while count > limit || byteCount > maxBytes, dropped < entries.count {
       let entry = entries[dropped]
       count -= max(1, entry.changes.count)
       byteCount -= entry.changes.reduce(0) { $0 + $1.byteCount }

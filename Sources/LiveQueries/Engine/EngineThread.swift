@@ -50,11 +50,6 @@ final class EngineThread {
     nextSweep = .now + configuration.idleTime
   }
 
-  private var neededHistory: RetentionDemand {
-    guard queries.hasActiveQueries else { return .nothing }
-    return queries.current.map { .after($0.position) } ?? .new
-  }
-
   /// Executes commands until the engine is stopped.
   func run() {
     while true {
@@ -88,7 +83,7 @@ final class EngineThread {
 
   /// Delivers the available answers.
   private func answer() {
-    answerClients()
+    answerClients(&queries)
     answerGroups()
   }
 
@@ -170,7 +165,7 @@ final class EngineThread {
       queries.callerTimes.disable()
       commandQueue.putBack(requests, moved)
     }
-    send(neededHistory)
+    send(queries.neededHistory)
   }
 
   private func serveFromStore(
@@ -180,10 +175,11 @@ final class EngineThread {
     do throws(StoreError) {
       try store.read(cancelledWhen: isOverdue) { transaction throws(StoreError) in
         let context = CatchUpContext(transaction)
-        try queries.catchUp(context)
+        groups.maxBytes = transaction.maxResponseBytes
+        try queries.catchUp(context) { answerClients(&$0) }
         isStale = false
         retry = nil
-        if !queries.undelivered.isEmpty { answerClients() }
+        if !queries.undelivered.isEmpty { answerClients(&queries) }
         complete(finished, context, now: now)
         serve(requests, context, now: now)
         // Deliver answers before the transaction ends.
@@ -207,6 +203,7 @@ final class EngineThread {
     let latest = ContinuousClock.now + configuration.longTimeLimit
     for catchUp in finished {
       queries.complete(catchUp, context, now: now, until: latest)
+      if queries.mustDeliver { answerClients(&queries) }
     }
   }
 
@@ -222,9 +219,14 @@ final class EngineThread {
     let end = ContinuousClock.now + configuration.longTimeLimit
     var isFirst = true
     for request in requests.sortedByToken {
+      if let member = request.waiter.groupMember, member.group.isFull {
+        groups.expire(member)
+        continue
+      }
       if isFirst || ContinuousClock.now < (request.needsConsistentSnapshot ? groupsEnd : end) {
         isFirst = false
         queries.follow(request, context, now: now)
+        if queries.mustDeliver { answerClients(&queries) }
       } else if let member = request.waiter.groupMember {
         groups.postpone(member)
       } else if queries.isEnding {
@@ -237,16 +239,14 @@ final class EngineThread {
   }
 
   /// Delivers the pending answers; those of groups' members are stored in their groups.
-  private func answerClients() {
-    send(neededHistory)
+  private func answerClients(_ queries: inout LiveQueries) {
+    send(queries.neededHistory)
     queries.counters.queries = queries.queries.count
     queries.counters.bytes = queries.byteCount
     queries.counters.waiters =
       queries.waiterCount + queries.pendingCatchUps.reduce(0) { $0 + $1.value.all.count }
     report(queries.counters)
-    let undelivered = queries.undelivered
-    queries.undelivered = []
-    for outgoing in undelivered {
+    for outgoing in queries.takeUndelivered() {
       let waiters = groups.collect(outgoing)
       if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
     }
@@ -261,6 +261,13 @@ final class EngineThread {
     for answer in groups.takeAnswers(isDraining: isDraining) {
       delivery.deliver(answer.results, at: token, to: answer.waiter)
     }
+  }
+}
+
+extension LiveQueries {
+  fileprivate var neededHistory: RetentionDemand {
+    guard hasActiveQueries else { return .nothing }
+    return current.map { .after($0.position) } ?? .new
   }
 }
 

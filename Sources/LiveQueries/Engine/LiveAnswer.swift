@@ -67,6 +67,8 @@ public struct LiveConfiguration: Sendable {
   public var idleTime: Duration
   /// The number of row changes that are kept per fetch for clients that return.
   public var maxLoggedChanges: Int
+  /// The most memory of these changes, in bytes, about.
+  public var maxLoggedBytes = 256 << 10
   /// The time limit on the engine's thread for one client's catch-up; a longer one continues on
   /// another thread.
   public var timeLimit = Duration.milliseconds(250)

@@ -117,6 +117,10 @@ final class Group: Sendable {
   nonisolated(unsafe) private(set) var requested = 0
   /// True if diffs were dropped, whose fetches are to be requested again.
   nonisolated(unsafe) private(set) var hasDropped = false
+  /// The bytes of the diffs in `results`.
+  nonisolated(unsafe) private var byteCount = 0
+  /// True if a diff did not fit, so that its fetch has expired.
+  nonisolated(unsafe) private(set) var isFull = false
   nonisolated(unsafe) var isArmed = false
   nonisolated(unsafe) var mustAnswer = false
   /// True if no fetch may be caught up with in the background any more before the next answer.
@@ -173,14 +177,22 @@ final class Group: Sendable {
     member.state = state
   }
 
-  func receive(_ answer: LiveAnswer, _ member: GroupMember) {
+  /// Stores the answer of a member. Diffs of more than `maxBytes` together expire: the service reads their
+  /// fetches on another thread, one after the other.
+  func receive(_ answer: LiveAnswer, _ member: GroupMember, maxBytes: Int) {
     guard members[member.index] === member else { return }
     move(member, to: .unregistered)
     unregistered.append(member.index)
     guard isArmed else { return }
     switch answer {
     case .diff(let diff) where diff.isEmpty: member.since = diff.to
-    case .diff: results.append(GroupResult(index: member.index, answer: answer))
+    case .diff(let diff) where diff.json.count <= maxBytes - byteCount:
+      byteCount += diff.json.count
+      results.append(GroupResult(index: member.index, answer: answer))
+    case .diff:
+      isFull = true
+      members[member.index] = nil
+      results.append(GroupResult(index: member.index, answer: .expired))
     case .expired where isOverdue:
       members[member.index] = nil
       results.append(GroupResult(index: member.index, answer: .failed(.queryTimeout)))
@@ -195,7 +207,7 @@ final class Group: Sendable {
   func endCatchUps() -> [GroupMember] {
     (isOverdue, mustAnswer) = (true, true)
     let late = members.values.filter { $0.state == .requested }
-    for member in late { receive(.expired, member) }
+    for member in late { receive(.expired, member, maxBytes: 0) }
     return late
   }
 
@@ -203,6 +215,7 @@ final class Group: Sendable {
   func dropDiffs() {
     let count = results.count
     results.removeAll(where: \.answer.isDiff)
+    byteCount = 0
     if results.count < count { hasDropped = true }
   }
 
@@ -214,7 +227,10 @@ final class Group: Sendable {
       members[result.index]?.since = diff.to
       members[result.index]?.isPrepared = false
     }
-    defer { (results, isArmed, mustAnswer, isOverdue) = ([], false, false, false) }
+    defer {
+      (results, byteCount, isFull) = ([], 0, false)
+      (isArmed, mustAnswer, isOverdue) = (false, false, false)
+    }
     return results
   }
 
@@ -248,6 +264,8 @@ struct LiveGroups {
   /// Groups that may have an answer at the end of the batch.
   private var pending: [ObjectIdentifier: Group] = [:]
   private var postponed: [GroupMember] = []
+  /// The most bytes of one group's diffs.
+  var maxBytes = Int.max
 
   /// Arms a group and returns the requests of its unregistered members.
   mutating func follow(_ command: GroupCommand) -> [FollowRequest] {
@@ -316,11 +334,18 @@ struct LiveGroups {
         others.append(waiter)
         continue
       }
-      member.group.receive(outgoing.answer, member)
-      pending[ObjectIdentifier(member.group.waiter)] = member.group
+      receive(outgoing.answer, member)
     }
     return others
   }
+
+  private mutating func receive(_ answer: LiveAnswer, _ member: GroupMember) {
+    member.group.receive(answer, member, maxBytes: maxBytes)
+    pending[ObjectIdentifier(member.group.waiter)] = member.group
+  }
+
+  /// Expires a member, whose fetch the service then reads on another thread.
+  mutating func expire(_ member: GroupMember) { receive(.expired, member) }
 
   /// Stores a member for which there was no time.
   mutating func postpone(_ member: GroupMember) { postponed.append(member) }
@@ -332,8 +357,7 @@ struct LiveGroups {
     defer { postponed = [] }
     return postponed.compactMap { member in
       guard isEnding || member.group.wantsAnswer else { return member.request }
-      member.group.receive(.expired, member)
-      pending[ObjectIdentifier(member.group.waiter)] = member.group
+      expire(member)
       return nil
     }
   }

@@ -161,7 +161,7 @@ extension LiveQueries {
     view.lastUse = now
     for one in waiting.begun { send(body, of: view, from: one.from, to: one.request.waiter) }
     if query.position == prepared.token.position, queries[query.key] == nil {
-      query.log.trim(to: configuration.maxLoggedChanges)
+      trim(query)
       keep(query)
       makeRoom(for: query, now: now)
     }
@@ -197,7 +197,7 @@ extension LiveQueries {
     let found = try query.catchUp(
       key.view, from: key.from, context, limit: limit, needsHistory: false, now: now)
     guard let found else { return expireCatchUp(key) }
-    query.log.trim(to: configuration.maxLoggedChanges)
+    trim(query)
     let installed = install(query)
     guard let body = found.body else {
       installed.adopt(key.view, of: query)

@@ -169,7 +169,7 @@ extension LiveQueries {
       throw error
     }
     guard let found else { return false }
-    query.log.trim(to: configuration.maxLoggedChanges)
+    trim(query)
     if let body = found.body {
       send(body, of: found.view, from: from, to: request.waiter)
       makeRoom(for: query, now: now)
@@ -235,12 +235,12 @@ extension LiveQueries {
     } else {
       counters.diffs += 1
       let answer = LiveAnswer.diff(body.diff(from: from))
-      undelivered.append(OutgoingAnswer(answer: answer, waiters: [waiter], origin: origin))
+      add(OutgoingAnswer(answer: answer, waiters: [waiter], origin: origin))
     }
   }
 
   mutating func send(_ answer: LiveAnswer, to waiter: any LiveWaiter) {
-    undelivered.append(OutgoingAnswer(answer: answer, waiters: [waiter]))
+    add(OutgoingAnswer(answer: answer, waiters: [waiter]))
     counters.delivered += 1
   }
 
@@ -283,7 +283,7 @@ extension LiveQueries {
       guard let current else { continue }
       let body = registration.query.emptyBody(for: registration.view, current)
       let answer = LiveAnswer.diff(body.diff(from: registration.from, isEmpty: true))
-      undelivered.append(OutgoingAnswer(answer: answer, waiters: waiters))
+      add(OutgoingAnswer(answer: answer, waiters: waiters))
       counters.delivered += waiters.count
       deactivateIfUnused(registration.query)
     }

@@ -102,6 +102,8 @@ struct LiveQueries {
   var nextTicket: UInt64 = 0
   var deadlines = TicketDeadlines()
   var undelivered: [OutgoingAnswer] = []
+  /// The bytes of the diffs in ``undelivered``.
+  private var undeliveredBytes = 0
   /// The steps past states that clients may know.
   let passed = PassedPositions()
   /// The clients that wait for background catch-ups.
@@ -140,8 +142,29 @@ struct LiveQueries {
   /// True if a newer snapshot must be examined now.
   var hasActiveQueries: Bool { waiterCount > 0 || !pendingCatchUps.isEmpty }
 
+  /// From this number of bytes on, diffs are delivered before others are made.
+  private static let maxUndelivered = 16 << 20
+  /// True if the diffs must be delivered before others are made.
+  var mustDeliver: Bool { undeliveredBytes > Self.maxUndelivered }
+
+  /// Adds an answer to the undelivered.
+  mutating func add(_ outgoing: OutgoingAnswer) {
+    if case .diff(let diff) = outgoing.answer { undeliveredBytes += diff.json.count }
+    undelivered.append(outgoing)
+  }
+
+  /// Removes the undelivered answers and returns them.
+  mutating func takeUndelivered() -> [OutgoingAnswer] {
+    defer { (undelivered, undeliveredBytes) = ([], 0) }
+    return undelivered
+  }
+
   /// Advances to the context's snapshot and answers every client whose result changed.
-  mutating func catchUp(_ context: CatchUpContext) throws(StoreError) {
+  ///
+  /// - Parameter deliver: called when the answers must be delivered before others are made.
+  mutating func catchUp(
+    _ context: CatchUpContext, deliver: (inout LiveQueries) -> Void = { _ in }
+  ) throws(StoreError) {
     let token = context.token
     callerTimes.beginTransaction()
     guard let last = current else {
@@ -165,6 +188,7 @@ struct LiveQueries {
       let latest = ContinuousClock.now + configuration.longTimeLimit * 2
       for candidate in candidates {
         step(candidate, from: last.position, context, until: latest)
+        if mustDeliver { deliver(&self) }
       }
       if changes.hasStatesBetween {
         passed.append(from: last.position, to: token.position)
@@ -278,8 +302,12 @@ struct LiveQueries {
         }
       }
       if hasDiff { counters.changed += 1 }
-      query.log.trim(to: configuration.maxLoggedChanges)
+      trim(query)
       measure(query)
+      if memory.byteCount > configuration.maxBytes {
+        query.forgetChanges()
+        measure(query)
+      }
     } catch .queryTimeout, .busy {
       if timeLeft == nil { postpone(query, at: current) } else { suspend(query) }
     } catch {
@@ -322,7 +350,7 @@ struct LiveQueries {
   private mutating func send(
     _ answer: LiveAnswer, to waiters: [UInt64: any LiveWaiter], of query: LiveQuery
   ) {
-    undelivered.append(OutgoingAnswer(answer: answer, waiters: Array(waiters.values)))
+    add(OutgoingAnswer(answer: answer, waiters: Array(waiters.values)))
     counters.delivered += waiters.count
     query.waiterCount -= waiters.count
     answered += waiters.keys
@@ -364,6 +392,11 @@ struct LiveQueries {
     byteCount -= query.countedBytes
     query.countedBytes = 0
     query.isKept = false
+  }
+
+  /// Keeps only the latest changes of a query.
+  func trim(_ query: LiveQuery) {
+    query.log.trim(to: configuration.maxLoggedChanges, bytes: configuration.maxLoggedBytes)
   }
 
   /// Updates the part of a query in ``byteCount``.
