@@ -117,10 +117,19 @@ static inline long long csqlite_logged_pages(
   return found;
 }
 
+/// The length of a database file, and the length that its header says.
+struct csqlite_lengths {
+  sqlite3_int64 size;
+  long long wanted;
+};
+
 /// 1 if the database file is shorter than its header says, and the log of the connection does not
 /// contain all the missing pages. A checkpoint of another process writes the header first, so what
 /// changes while this reads does not count.
-static inline int csqlite_lacks_pages(sqlite3 *db) {
+///
+/// `known` has the lengths of the last time when the log contained them. The log is not read again while
+/// they are the same: it keeps the pages until a checkpoint has copied them, which lengthens the file.
+static inline int csqlite_lacks_pages(sqlite3 *db, struct csqlite_lengths *known) {
   sqlite3_file *file = 0, *log = 0;
   sqlite3_int64 size = 0, again = 0;
   long long wanted, first, last, lock, found = 0;
@@ -130,7 +139,12 @@ static inline int csqlite_lacks_pages(sqlite3 *db) {
       !file->pMethods)
     return 0;
   wanted = csqlite_header_bytes(file);
-  if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size >= wanted || size < 512) return 0;
+  if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size < 512) return 0;
+  if (size >= wanted) {
+    known->size = 0;
+    return 0;
+  }
+  if (size == known->size && wanted == known->wanted) return 0;
   if (file->pMethods->xRead(file, header, sizeof header, 0) != SQLITE_OK) return 0;
   page = (unsigned int)header[16] << 8 | header[17];
   if (page == 1) page = 65536;
@@ -143,6 +157,7 @@ static inline int csqlite_lacks_pages(sqlite3 *db) {
   // SQLite never writes the page that contains the byte of its locks.
   lock = 0x40000000 / page + 1;
   if (lock > first && lock <= last) found++;
+  if (found >= last - first) *known = (struct csqlite_lengths){size, wanted};
   if (found < 0 || found >= last - first) return 0;
   return file->pMethods->xFileSize(file, &again) == SQLITE_OK && again == size &&
          csqlite_header_bytes(file) == wanted;

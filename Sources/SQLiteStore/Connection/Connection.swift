@@ -37,6 +37,8 @@ final class Connection: @unchecked Sendable {
   var queryClass = QueryClass.full
   /// The limits of the response that is being written.
   var responseLimit = ResponseLimit()
+  /// The lengths of the file for which the log had all pages that the file lacks.
+  private var knownLengths = csqlite_lengths()
   /// The bytes that SQLite has allocated in large blocks since the query began.
   var heldBytes = 0
   /// The deadline in nanoseconds of the monotonic clock; 0 for none.
@@ -128,7 +130,7 @@ final class Connection: @unchecked Sendable {
 
   /// True if the file is shorter than its header says, and the missing pages are not in the log
   /// either.
-  var lacksPages: Bool { csqlite_lacks_pages(handle) != 0 }
+  var lacksPages: Bool { csqlite_lacks_pages(handle, &knownLengths) != 0 }
 
   /// Copies the open log to a new file at `path`. Returns true on success.
   func copyLog(to path: String) -> Bool { csqlite_copy_log(handle, path) == 0 }
