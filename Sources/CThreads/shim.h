@@ -1,4 +1,4 @@
-// Functions of the system that Swift cannot call.
+// Functions of the system in a form that Swift can call on every platform.
 #pragma once
 
 #if defined(__linux__)
@@ -8,9 +8,9 @@
 #include <malloc.h>
 
 // Blocks of at least this size go back to the system when they are freed. glibc would raise the size.
-static inline void cthreads_return_blocks(int size) { mallopt(M_MMAP_THRESHOLD, size); }
+static inline void cthreads_set_mmap_threshold(int size) { mallopt(M_MMAP_THRESHOLD, size); }
 #else
-static inline void cthreads_return_blocks(int size) {}
+static inline void cthreads_set_mmap_threshold(int size) {}
 #endif
 
 #if defined(__linux__)

@@ -119,8 +119,8 @@ static inline long long csqlite_logged_pages(
 
 /// The length of a database file, and the length that its header says.
 struct csqlite_lengths {
-  sqlite3_int64 size;
-  long long wanted;
+  sqlite3_int64 file_bytes;
+  long long header_bytes;
 };
 
 /// 1 if the database file is shorter than its header says, and the log of the connection does not
@@ -141,10 +141,10 @@ static inline int csqlite_lacks_pages(sqlite3 *db, struct csqlite_lengths *known
   wanted = csqlite_header_bytes(file);
   if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size < 512) return 0;
   if (size >= wanted) {
-    known->size = 0;
+    known->file_bytes = 0;
     return 0;
   }
-  if (size == known->size && wanted == known->wanted) return 0;
+  if (size == known->file_bytes && wanted == known->header_bytes) return 0;
   if (file->pMethods->xRead(file, header, sizeof header, 0) != SQLITE_OK) return 0;
   page = (unsigned int)header[16] << 8 | header[17];
   if (page == 1) page = 65536;

@@ -41,7 +41,7 @@ struct LiveFetchCommand: ParsableCommand {
 
   /// Runs the program.
   static func main() {
-    returnBlocks(ofAtLeast: 1 << 20)
+    setMmapThreshold(1 << 20)
     let arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "help", let unknown = unknownTopic(arguments.dropFirst()) {
       exit(withError: ValidationError("There is no command '\(unknown)' to help with."))

@@ -89,49 +89,55 @@ extension SQLiteStore {
   package func objects(
     of plans: [Int: FetchPlan], queryClass: QueryClass
   ) throws(StoreError) -> FoundObjects {
-    let first = try measuredObjects(of: plans, after: nil, queryClass)
-    var (found, time) = first
-    for _ in 1..<Self.maxSearches where time > Self.briefSearch {
+    var (found, time) = try measuredObjects(of: plans, after: nil, queryClass)
+    for _ in 1..<Self.maxSearches where time > Self.briefSearch && !found.ids.isEmpty {
       (found, time) = try measuredObjects(of: plans, after: found, queryClass)
     }
-    found.isExpensive = first.time > Self.briefSearch
     return found
-  }
-
-  func measuredObjects(
-    of plans: [Int: FetchPlan], after former: FoundObjects?, _ queryClass: QueryClass
-  ) throws(StoreError) -> (found: FoundObjects, time: Duration) {
-    let begin = ContinuousClock.now
-    let found = try read(queryClass) { transaction throws(StoreError) in
-      try objects(of: plans, after: former, transaction)
-    }
-    return (found, begin.duration(to: .now))
   }
 
   /// Finds the objects of each plan. Those that `former` contains are tested again only if changes since
-  /// then may affect them.
-  private func objects(
-    of plans: [Int: FetchPlan], after former: FoundObjects?, _ transaction: SQLiteReadTransaction
-  ) throws(StoreError) -> FoundObjects {
-    var found = FoundObjects(token: transaction.token, ids: [:])
-    guard plans.count <= Self.maxBatches else { return found }
-    var changes: ChangeSet?
-    if let former, try transaction.validity(of: former.token) == .known {
-      changes = try transaction.changes(after: former.token.position)
-    }
-    for (index, plan) in plans where hasExactIDs(plan.definition.entity) {
-      if let changes, let ids = former?.ids[index] {
-        let affected = try transaction.affectedIDs(of: plan, by: changes)
-        if affected.count <= Self.maxFound {
-          let matching = try transaction.rows(of: plan, ids: affected, at: .now).keys
-          found.ids[index] = ids.subtracting(affected).union(matching)
-          continue
-        }
+  /// then may affect them; plans that it lacks are left out.
+  func measuredObjects(
+    of plans: [Int: FetchPlan], after former: FoundObjects?, _ queryClass: QueryClass
+  ) throws(StoreError) -> (found: FoundObjects, time: Duration) {
+    try read(queryClass) { transaction throws(StoreError) in
+      let begin = ContinuousClock.now
+      var found = FoundObjects(token: transaction.token, ids: [:])
+      found.expensive = former?.expensive ?? []
+      guard plans.count <= Self.maxBatches else { return (found, .zero) }
+      var changes: ChangeSet?
+      if let former, try transaction.validity(of: former.token) == .known {
+        changes = try transaction.changes(after: former.token.position)
       }
-      let keys = try transaction.keys(of: plan.definition, after: nil, limit: Self.maxFound + 1)
-      if keys.count <= Self.maxFound { found.ids[index] = Set(keys.map(\.id)) }
+      for (index, plan) in plans where hasExactIDs(plan.definition.entity) {
+        if let former, former.ids[index] == nil { continue }
+        let start = ContinuousClock.now
+        found.ids[index] = try objects(of: plan, former?.ids[index], changes, transaction)
+        if start.duration(to: .now) > Self.briefSearch { found.expensive.insert(index) }
+      }
+      return (found, begin.duration(to: .now))
     }
-    return found
+  }
+
+  /// The objects of a plan; nil if they are very many.
+  ///
+  /// - Parameters:
+  ///   - former: its objects at an earlier position.
+  ///   - changes: the changes since then; nil if they are unknown.
+  private func objects(
+    of plan: FetchPlan, _ former: Set<ObjectID>?, _ changes: ChangeSet?,
+    _ transaction: SQLiteReadTransaction
+  ) throws(StoreError) -> Set<ObjectID>? {
+    if let former, let changes {
+      let affected = try transaction.affectedIDs(of: plan, by: changes)
+      if affected.count <= Self.maxFound {
+        let matching = try transaction.rows(of: plan, ids: affected, at: .now).keys
+        return former.subtracting(affected).union(matching)
+      }
+    }
+    let keys = try transaction.keys(of: plan.definition, after: nil, limit: Self.maxFound + 1)
+    return keys.count <= Self.maxFound ? Set(keys.map(\.id)) : nil
   }
 
   /// True if no two rows have the same id: in other columns, values of different types may.

@@ -57,7 +57,7 @@ import Testing
     times.charge(.milliseconds(15), to: ["a"], now: now)
     #expect(times.timeLeft(for: ["a"], now: now) == .microseconds(10_200))
     #expect(times.timeLeft(for: ["b"], now: now) == .microseconds(40_200))
-    times.beginTransaction()
+    times.beginTransaction(changes: 0)
     #expect(times.timeLeft(for: ["a"], now: now) == .microseconds(10_400))
     times.charge(.microseconds(100), to: ["a"], now: now)
     #expect(times.timeLeft(for: ["a"], now: now) == .microseconds(10_300))

@@ -92,6 +92,26 @@ struct SlowCallerTests {
     #expect(isWaiting(0))
   }
 
+  @Test("A group that follows its caller to an engine is served where its next requests are")
+  func movedOn() throws {
+    let waiter = RecordingWaiter()
+    var engines = SlowCallerEngines(limit: 1) { [engine] in engine }
+    let isAdded = engines.add(["slow"], [], [], now: .now)
+    #expect(isAdded)
+    let group = Group(waiter, caller: "slow")
+    group.add(GroupFetch(index: 0, plan: plan(), since: store.inner.token))
+    let follow = GroupCommand(fetches: [], isFinal: false, caller: "slow", waiter: waiter)
+    for command in [.adoptGroup(group), .followGroup(follow)] as [CommandBatch.Command] {
+      var batch = CommandBatch()
+      batch.commands = [command]
+      let own = engines.passOn(batch, now: .now)
+      #expect(own.isEmpty)
+    }
+    try #require(isWaiting(1))
+    save(30)
+    #expect(waiter.next() == "0: " + diff("value0", from: 1, to: 2, 30))
+  }
+
   @Test("A caller that is alone stays on the thread that serves all")
   func alone() throws {
     let waiters = (10..<20).map { follow(plan(limit: $0), for: "one") }

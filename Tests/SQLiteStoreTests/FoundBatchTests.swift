@@ -165,7 +165,7 @@ struct FoundBatchTests {
     request.found = try store.objects(
       of: request.batchPlans(in: store.model), queryClass: .full)
     #expect(request.found?.ids == [0: []])
-    request.found?.isExpensive = isExpensive
+    if isExpensive { request.found?.expensive = [0] }
     try file.runExternally("UPDATE hub SET name = 'b'")
     let outcome = Outcome()
     store.save(request) { result in

@@ -56,8 +56,8 @@ package struct FoundObjects: Sendable, Hashable {
   package let token: Token
   /// By the index of the change.
   package var ids: [Int: Set<ObjectID>]
-  /// True if the conditions take too long to be evaluated while other saves wait.
-  package var isExpensive = false
+  /// The changes whose conditions take too long to be evaluated while other saves wait.
+  package var expensive: Set<Int> = []
 
   package init(token: Token, ids: [Int: Set<ObjectID>]) {
     self.token = token

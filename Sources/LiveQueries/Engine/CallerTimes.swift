@@ -10,9 +10,9 @@ final class CallerTimes {
     /// The time that counts at `last`.
     var time = Duration.zero
     var last: ContinuousClock.Instant
-    /// The free time that was used in the transaction with this number.
+    /// The exempt time that was used in the transaction with this number.
     var transaction = 0
-    var free = Duration.zero
+    var exempt = Duration.zero
   }
 
   /// Used time counts less and less: by this part of the time that has passed.
@@ -28,9 +28,9 @@ final class CallerTimes {
   /// The number of the transaction that is being processed.
   private var transaction = 0
   /// The time in this transaction that does not count for a caller: ordinary fetches need it.
-  private var freeTime = Duration.zero
-  private static let freeTimePerTransaction = Duration.microseconds(200)
-  private static let freeTimePerObject = Duration.microseconds(20)
+  private var exemptTime = Duration.zero
+  private static let exemptTimePerTransaction = Duration.microseconds(200)
+  private static let exemptTimePerObject = Duration.microseconds(20)
 
   init(limit: Duration?, share: Double = 0.05) { (self.limit, self.share) = (limit, share) }
 
@@ -53,9 +53,9 @@ final class CallerTimes {
   }
 
   /// Begins the processing of a transaction in which this number of objects has changed.
-  func beginTransaction(changes objects: Int = 0) {
+  func beginTransaction(changes objects: Int) {
     transaction += 1
-    freeTime = Self.freeTimePerTransaction + Self.freeTimePerObject * objects
+    exemptTime = Self.exemptTimePerTransaction + Self.exemptTimePerObject * objects
   }
 
   /// Adds the time that a fetch of `callers` took; each has used an equal part of it.
@@ -66,15 +66,15 @@ final class CallerTimes {
     for caller in callers {
       var use = use(of: caller, now)
       let part = time / callers.count
-      let free = min(part, freeTimeLeft(use))
-      (use.transaction, use.free) = (transaction, freeTime - freeTimeLeft(use) + free)
-      use.time += part - free
+      let exempt = min(part, exemptTimeLeft(use))
+      (use.transaction, use.exempt) = (transaction, exemptTime - exemptTimeLeft(use) + exempt)
+      use.time += part - exempt
       uses[caller] = use
     }
   }
 
-  private func freeTimeLeft(_ use: Use) -> Duration {
-    use.transaction == transaction ? freeTime - use.free : freeTime
+  private func exemptTimeLeft(_ use: Use) -> Duration {
+    use.transaction == transaction ? exemptTime - use.exempt : exemptTime
   }
 
   /// The time that a fetch of `callers` may still use; nil for no limit.
@@ -86,7 +86,7 @@ final class CallerTimes {
     }
     return callers.reduce(Duration.zero) { sum, caller in
       let use = use(of: caller, now)
-      return sum + freeTimeLeft(use) + max(.zero, limit - use.time)
+      return sum + exemptTimeLeft(use) + max(.zero, limit - use.time)
     }
   }
 

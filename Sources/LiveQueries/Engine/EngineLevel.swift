@@ -1,44 +1,44 @@
-// The callers that an engine serves: every caller, those that have used up their time there, and those
-// that have also used up their time among these.
+// The engines of a store, by the callers that they serve.
 
 import FetchModel
 
-/// The engines of a store, in the order in which a caller gets to them.
+/// The engines through which a caller passes whose fetches take much time.
 enum EngineLevel {
-  /// Serves every caller at first.
-  case all
-  /// Serves the callers that need more time together: ordinary fetches too, if saves affect them all the
-  /// time.
-  case frequent
-  /// Each serves one caller that takes most of the time, while there are no more than engines.
-  case slow
+  /// One engine. It serves every caller at first.
+  case first
+  /// One engine. It serves the callers whose time on the first one is used up: also those of ordinary
+  /// fetches that saves affect all the time.
+  case second
+  /// Up to four engines, for the callers whose time on the second one is used up.
+  case third
 
   /// The level of the callers whose time is used up; nil for the last one.
   var next: EngineLevel? {
     switch self {
-    case .all: .frequent
-    case .frequent: .slow
-    case .slow: nil
+    case .first: .second
+    case .second: .third
+    case .third: nil
     }
   }
 
   /// The most engines of this level.
-  var engineLimit: Int { self == .slow ? 4 : 1 }
+  var engineLimit: Int { self == .third ? 4 : 1 }
 
+  /// At most 15 bytes.
   var threadName: String {
     switch self {
-    case .all: "livefetch-live"
-    case .frequent: "livefetch-often"
-    case .slow: "livefetch-slow"
+    case .first: "livefetch-live"
+    case .second: "livefetch-live2"
+    case .third: "livefetch-live3"
     }
   }
 
   /// The time that a caller may use.
   func callerTimes(_ configuration: LiveConfiguration) -> CallerTimes {
     switch self {
-    case .all: CallerTimes(limit: configuration.callerTime, share: 0.05)
-    case .frequent: CallerTimes(limit: configuration.callerTime * 10, share: 0.5)
-    case .slow: CallerTimes(limit: nil)
+    case .first: CallerTimes(limit: configuration.callerTime, share: 0.05)
+    case .second: CallerTimes(limit: configuration.callerTime * 10, share: 0.5)
+    case .third: CallerTimes(limit: nil)
     }
   }
 }

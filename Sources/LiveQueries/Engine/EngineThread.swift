@@ -145,6 +145,7 @@ final class EngineThread {
         }
       case .adoptGroup(let group): unserved += groups.adopt(group)
       }
+      if queries.mustDeliver { answerClients(&queries) }
     }
     return unserved
   }

@@ -14,13 +14,13 @@ public final class LiveEngine: Sendable {
   private let metrics = Mutex(LiveCounters())
   private let hasThread = Atomic(false)
   /// The engines of its slow callers; see ``SlowCallerEngines``.
-  private let others = Mutex<[LiveEngine]>([])
+  private let nextEngines = Mutex<[LiveEngine]>([])
 
   /// Starts the engine's thread. It ends with ``stop()`` or when the engine is released.
   public convenience init(
     store: any LiveStore, configuration: LiveConfiguration = .init(), delivery: any LiveDelivery
   ) {
-    self.init(store, configuration, delivery, LiveMemory(), .all)
+    self.init(store, configuration, delivery, LiveMemory(), .first)
   }
 
   private init(
@@ -31,7 +31,7 @@ public final class LiveEngine: Sendable {
       guard let self, let next = level.next else { return nil }
       let engine = LiveEngine(store, configuration, delivery, memory, next)
       guard engine.isStarted else { return nil }
-      others.withLock { $0.append(engine) }
+      nextEngines.withLock { $0.append(engine) }
       return engine
     }
     let report = { @Sendable [weak self] (counters: LiveCounters) in
@@ -39,7 +39,7 @@ public final class LiveEngine: Sendable {
     }
     let commandQueue = commandQueue
     let isStarted = startThread(
-      name: level.threadName, isInBackground: level != .all, isBrief: false
+      name: level.threadName, isInBackground: level != .first, isBrief: false
     ) {
       EngineThread(
         store, configuration, delivery, commandQueue, memory, level, forSlowCallers: makeEngine,
@@ -136,6 +136,6 @@ public final class LiveEngine: Sendable {
   /// The engine's counters.
   public var counters: LiveCounters {
     let counters = metrics.withLock { $0 }
-    return others.withLock { $0 }.reduce(counters) { $0 + $1.counters }
+    return nextEngines.withLock { $0 }.reduce(counters) { $0 + $1.counters }
   }
 }

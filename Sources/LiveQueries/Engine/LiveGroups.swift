@@ -153,6 +153,7 @@ final class Group: Sendable {
   /// Prepares the group for another engine: all members are unregistered, from its client's tokens.
   fileprivate func unregisterAll() {
     dropDiffs()
+    isFull = false
     for member in members.values {
       move(member, to: .unregistered)
       member.isPrepared = false

@@ -101,7 +101,13 @@ struct SlowCallerEngines {
         groups[ObjectIdentifier(waiter)] = nil
         own.append(command)
         for engine in engines.indices { slow[engine].append(command) }
-      case .adoptGroup: own.append(command)
+      case .adoptGroup(let group):
+        if let engine = engine(of: group.caller, now) {
+          groups[ObjectIdentifier(group.waiter)] = engine
+          slow[engine].append(command)
+        } else {
+          own.append(command)
+        }
       }
     }
     execute(slow)

@@ -166,7 +166,6 @@ struct LiveQueries {
     _ context: CatchUpContext, deliver: (inout LiveQueries) -> Void = { _ in }
   ) throws(StoreError) {
     let token = context.token
-    callerTimes.beginTransaction()
     guard let last = current else {
       record(token)
       return
@@ -305,7 +304,7 @@ struct LiveQueries {
       trim(query)
       measure(query)
       if memory.byteCount > configuration.maxBytes {
-        query.forgetChanges()
+        query.dropChanges()
         measure(query)
       }
     } catch .queryTimeout, .busy {

@@ -135,11 +135,11 @@ final class LiveQuery {
   /// Appends the changes to the log, or restarts it if they are incomplete.
   private func record(_ found: FoundChanges, after base: HistoryPosition) {
     if found.isWhole { return log.append(found.changes, from: base, to: position) }
-    forgetChanges()
+    dropChanges()
   }
 
   /// Drops the changes that it keeps for clients that return.
-  func forgetChanges() {
+  func dropChanges() {
     log = RowChangeLog(start: position)
     for view in views.values { view.bodies = [:] }
   }

@@ -72,7 +72,7 @@ package final class QueryContext {
     var expressions: [SQLFragment] = []
     if case .past(let past) = position, !isPastMaterialized {
       expressions = overlays.map { overlay in
-        // An overlay of few ids is small.
+        // The overlay needs only these keys if nothing else reads it.
         let condition = overlayUses[overlay.table] == 1 ? overlayConditions[overlay.table] : nil
         return overlay.overlayExpression(at: past, where: condition)
       }

@@ -86,11 +86,11 @@ extension HistoryLayout {
     at position: HistoryPosition, where condition: SQLFragment?
   ) -> SQLFragment {
     let keys = keyColumns.map { quoted($0.history) }
-    let isNeeded = condition.map { " AND \($0.text)" } ?? ""
+    let keyCondition = condition.map { " AND \($0.text)" } ?? ""
     let text = """
       \(overlayName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
       \((overlayColumns).joined(separator: ", ")) FROM main.\(quotedName) \
-      WHERE \(Self.position) > ? AND \(isKeyed)\(isNeeded) \
+      WHERE \(Self.position) > ? AND \(isKeyed)\(keyCondition) \
       GROUP BY \(keys.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")))
       """
     let number = SQLBinding.value(.integer(position.number))

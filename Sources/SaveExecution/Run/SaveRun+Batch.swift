@@ -116,9 +116,10 @@ extension SaveRun {
   private static let maxAffected = 1_000
 
   /// Returns the objects that match now. If a reader has found them before, the condition is evaluated
-  /// only for the objects that changes since then may affect, unless they are many.
+  /// only for the objects that changes since then may affect, unless they are many or unknown.
   ///
-  /// - Throws: ``StoreError/overloaded`` if they are many and the condition takes long.
+  /// - Throws: ``StoreError/overloaded`` in this case if the condition takes long, before the save has
+  ///   changed anything itself.
   private func matches(
     _ predicate: ResolvedPredicate, _ table: SaveTable, at index: Int
   ) throws(StoreError) -> Matches {
@@ -126,7 +127,11 @@ extension SaveRun {
     let composer = FetchComposer(model: executor.model, schema: executor.schema)
     guard let ids = request.found?.ids[index], let affected = try affectedIDs(of: plan, composer)
     else {
-      if request.found?.ids[index] != nil, request.found?.isExpensive == true { throw .overloaded }
+      if let found = request.found, found.ids[index] != nil, found.expensive.contains(index),
+        self.affected == 0
+      {
+        throw .overloaded
+      }
       return Matches(
         predicate, of: table, model: executor.model, schema: executor.schema,
         rules: plan.definition.access)
