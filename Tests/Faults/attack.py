@@ -91,6 +91,16 @@ def new_key(program, file, name):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
 
 
+def held(server, seconds, faults):
+    """The 99th percentiles of saves, and of the times until their diffs."""
+    diffs = DiffProber(server, "tree", "name")
+    time.sleep(seconds)
+    times = diffs.take()
+    diffs.end()
+    faults += diffs.faults
+    return times
+
+
 def run(program, folder, seconds):
     file, faults = folder / "attack.sqlite", []
     create(file, SCHEMA)
@@ -98,10 +108,7 @@ def run(program, folder, seconds):
     with Server(program, file, "--query-timeout", str(LIMIT)) as server:
         server.headers = {"Authorization": f"Bearer {honest}"}
         # One after the other, because the threads of this process would wait for each other.
-        diffs = DiffProber(server, "tree", "name")
-        time.sleep(seconds / 2)
-        alone = diffs.take()
-        diffs.end()
+        alone = held(server, seconds / 2, faults)
         prober = Prober(server, "tree", "id")
         time.sleep(seconds / 2)
         before = prober.take()
@@ -110,22 +117,20 @@ def run(program, folder, seconds):
         time.sleep(seconds)
         figure = compared(before, prober.take(), faults)
         prober.end()
-        diffs = DiffProber(server, "tree", "name")
-        time.sleep(seconds)
-        held = dict(zip(("saves", "diffs"), zip(alone, diffs.take())))
-        diffs.end()
+        times = dict(zip(("saves", "diffs"), zip(alone, held(server, seconds, faults))))
         outcomes = json.loads(process.communicate(timeout=60)[0])
-        faults += prober.faults + diffs.faults
+        faults += prober.faults
         if (status := server.process.poll()) is not None:
             faults.append(f"the server ended with status {status}")
     expected = {"200", "503 overloaded", "504 query-timeout", "400 answer-too-large"}
     faults += [f"{count} × {outcome}" for outcome, count in outcomes.items() if outcome not in expected]
     faults += [f"no {outcome}" for outcome in ("200", "504 query-timeout") if outcome not in outcomes]
-    faults += [f"others' {name}: p99 {time * 1e3:.0f} ms" for name, (_, time) in held.items() if time > HELD]
+    faults += [f"others' {name}: p99 {time * 1e3:.0f} ms" for name, (_, time) in times.items() if time > HELD]
     answers = ", ".join(f"{count} × {outcome}" for outcome, count in sorted(outcomes.items()))
     return Result("R10", f"one caller with {CONNECTIONS} connections", faults, {
         "answers": answers, "others' p99": figure, **{
-            f"of their {name}": f"{alone * 1e3:.1f} → {time * 1e3:.1f} ms" for name, (alone, time) in held.items()}})
+            f"of their {name}": f"{alone * 1e3:.1f} → {time * 1e3:.1f} ms"
+            for name, (alone, time) in times.items()}})
 
 
 if __name__ == "__main__":

@@ -56,6 +56,14 @@ struct SlowCallerTests {
       + #""updated":[{"from":[0,0],"to":[0,0],"id":1,"changed":{"\#(key)":\#(population)}}]}}"#
   }
 
+  /// Expects that each of the waiters gets the diff of the first save; the first one has the fetch with
+  /// this limit.
+  private func expectDiffs(_ waiters: [RecordingWaiter], from limit: Int) {
+    for (limit, waiter) in zip(limit..., waiters) {
+      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
+    }
+  }
+
   @Test("The diff of one caller does not wait for a hundred slow fetches of another")
   func light() throws {
     let slow = (10..<110).map { follow(plan(limit: $0), for: "slow") }
@@ -66,9 +74,7 @@ struct SlowCallerTests {
     #expect(light.next() == diff("value0", from: 1, to: 2, 30))
     #expect(slow.count(where: \.hasAnswers) < 50)
     store.state.withLock { $0.delay = .zero }
-    for (limit, waiter) in zip(10..., slow) {
-      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
-    }
+    expectDiffs(slow, from: 10)
     #expect(isWaiting(0))
   }
 
@@ -81,14 +87,10 @@ struct SlowCallerTests {
     store.state.withLock { $0.delay = .milliseconds(10) }
     save(30)
     #expect(light.next() == diff("value0", from: 1, to: 2, 30))
-    for (limit, waiter) in zip(300..., frequent) {
-      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
-    }
+    expectDiffs(frequent, from: 300)
     #expect(slow.count(where: \.hasAnswers) < 100)
     store.state.withLock { $0.delay = .zero }
-    for (limit, waiter) in zip(10..., slow) {
-      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
-    }
+    expectDiffs(slow, from: 10)
     #expect(isWaiting(0))
   }
 
@@ -118,9 +120,7 @@ struct SlowCallerTests {
     try #require(isWaiting(10))
     store.state.withLock { $0.delay = .milliseconds(10) }
     save(30)
-    for (limit, waiter) in zip(10..., waiters) {
-      #expect(waiter.next() == diff("value\(limit)", from: 1, to: 2, 30))
-    }
+    expectDiffs(waiters, from: 10)
     // Each fetch was a candidate of one save once.
     #expect(engine.counters.considered == 10)
   }
