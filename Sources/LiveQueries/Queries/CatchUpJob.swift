@@ -176,7 +176,7 @@ struct CatchUpJob: Sendable {
     let keys = Dictionary(
       jobs.filter { $0.key.query.only == nil }.map { ($0.key.query, Set([$0.caller])) }
     ) { $0.union($1) }
-    try? context.transaction.withTimeLimit(nil) { () throws(StoreError) in
+    _ = try? context.transaction.withTimeLimit(nil) { () throws(StoreError) in
       try context.search(
         for: keys, after: first.key.from, in: first.model, first.columns, testing: testTime)
     }
