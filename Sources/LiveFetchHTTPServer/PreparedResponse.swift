@@ -1,7 +1,8 @@
 // A response in libmicrohttpd's own form.
 //
 // Input: an HTTPResponse. Output: an object that any number of exchanges may send, from any threads
-// at the same time, without copying the body again. Its memory is freed when the last reference is
+// at the same time. A short body is copied once; a long one is copied to the socket in blocks, so that an
+// HTTP worker serves other connections between them. The memory is freed when the last reference is
 // released and the last sending has ended.
 
 import CMicrohttpd
@@ -16,14 +17,22 @@ public final class PreparedResponse: Sendable {
   public let headers: [(name: String, value: String)]
   /// The number of bytes in the body.
   public let bodyCount: Int
+  /// The response for exchanges without further header fields; nil for a long body, and if memory has run
+  /// out.
   let handle: ResponseHandle?
+  /// A short body.
   private let memory: BodyMemory
-  /// The length of a body that is left out; `none` for any other body.
+  /// A long body, or the length of a body that is left out; `none` for any other body.
   private let bodyForm: HTTPBody
   /// Counts the body's bytes for as long as any exchange sends them; nil for a small body.
   let reservation: MemoryReservation?
 
-  /// Copies the body once. O(bytes).
+  /// The longest body in bytes that is copied. Copying one of 10 MB takes 10 ms.
+  private static let longestCopied = 1 << 20
+  /// The size of the blocks of a long body, in bytes.
+  private static let blockSize = 128 << 10
+
+  /// O(bytes), at most 1 MiB.
   public convenience init(_ response: HTTPResponse) {
     self.init(response, MemoryReservation(for: response.body.count))
   }
@@ -32,13 +41,16 @@ public final class PreparedResponse: Sendable {
     status = sendableStatus(response.status)
     headers = response.headers
     self.reservation = reservation
-    memory = BodyMemory(copying: response.body, reservation)
-    bodyCount = memory.count
-    if case .omitted(let count) = response.body {
-      bodyForm = response.body
+    switch response.body {
+    case .omitted(let count):
+      (memory, bodyForm, bodyCount) = (BodyMemory(), response.body, 0)
       handle = ResponseHandle(length: count, headers: response.headers)
-    } else {
-      bodyForm = .none
+    case .bytes(let bytes) where bytes.count > Self.longestCopied:
+      (memory, bodyForm, bodyCount) = (BodyMemory(), response.body, bytes.count)
+      handle = nil
+    case .bytes, .none:
+      memory = BodyMemory(copying: response.body, reservation)
+      (bodyForm, bodyCount) = (.none, memory.count)
       handle = ResponseHandle(memory: memory, headers: response.headers)
     }
   }
@@ -51,22 +63,47 @@ public final class PreparedResponse: Sendable {
   /// it. The body is not copied.
   func copy(adding extra: [(name: String, value: String)]) -> ResponseHandle? {
     let copy: ResponseHandle?
-    if case .omitted(let count) = bodyForm {
-      copy = ResponseHandle(length: count, headers: headers)
-    } else {
-      let owner = Unmanaged.passRetained(self).toOpaque()
-      let pointer = chttp_response_of_shared_memory(
-        memory.count, memory.start, releasePrepared, owner)
-      if pointer == nil { Unmanaged<PreparedResponse>.fromOpaque(owner).release() }
-      copy = pointer.map { ResponseHandle(pointer: $0) }
-      copy?.add(headers)
+    switch bodyForm {
+    case .omitted(let count): copy = ResponseHandle(length: count, headers: headers)
+    case .bytes(let bytes):
+      copy = own { owner in
+        chttp_response_of_blocks(
+          UInt64(bytes.count), Self.blockSize, readPrepared, owner, releasePrepared)
+      }
+    case .none:
+      copy = own { owner in
+        chttp_response_of_shared_memory(memory.count, memory.start, releasePrepared, owner)
+      }
     }
     copy?.add(extra)
     return copy
   }
 
-  /// A copy of the body's bytes.
+  /// A response that retains this object.
+  private func own(_ make: (UnsafeMutableRawPointer) -> OpaquePointer?) -> ResponseHandle? {
+    let owner = Unmanaged.passRetained(self)
+    guard let pointer = make(owner.toOpaque()) else {
+      owner.release()
+      return nil
+    }
+    let handle = ResponseHandle(pointer: pointer)
+    handle.add(headers)
+    return handle
+  }
+
+  /// Copies bytes of a long body. Returns their number.
+  fileprivate func read(from position: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard case .bytes(let bytes) = bodyForm, position < bytes.count else { return 0 }
+    return bytes.withUnsafeBytes { bytes in
+      let block = bytes[Int(position)...].prefix(buffer.count)
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block))
+      return block.count
+    }
+  }
+
+  /// The body's bytes; a copy if it is short.
   public var body: [UInt8] {
+    if case .bytes(let bytes) = bodyForm { return bytes }
     guard handle != nil, let start = memory.start else { return [] }
     return Array(UnsafeRawBufferPointer(start: start, count: memory.count))
   }
@@ -84,12 +121,19 @@ struct BodyMemory: @unchecked Sendable {
   let start: UnsafeMutableRawPointer?
   let count: Int
 
+  /// No bytes.
+  init() { self.init(start: nil, count: 0) }
+
+  private init(start: UnsafeMutableRawPointer?, count: Int) {
+    self.start = start
+    self.count = count
+  }
+
   init(copying body: HTTPBody, _ reservation: MemoryReservation?) {
     guard case .bytes(let bytes) = body, !bytes.isEmpty,
       let memory = malloc(Self.header + bytes.count)
     else {
-      start = nil
-      count = 0
+      self.init()
       return
     }
     let owned = reservation.map { Unmanaged.passRetained($0).toOpaque() }
@@ -98,8 +142,7 @@ struct BodyMemory: @unchecked Sendable {
     bytes.withUnsafeBytes { source in
       UnsafeMutableRawBufferPointer(start: start, count: bytes.count).copyMemory(from: source)
     }
-    self.start = start
-    count = bytes.count
+    self.init(start: start, count: bytes.count)
   }
 
   static func release(_ start: UnsafeMutableRawPointer?) {
@@ -110,6 +153,18 @@ struct BodyMemory: @unchecked Sendable {
     }
     free(memory)
   }
+}
+
+private func readPrepared(
+  _ owner: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?,
+  _ room: Int
+) -> Int {
+  let endWithError = -2
+  guard let owner, let buffer else { return endWithError }
+  let response = Unmanaged<PreparedResponse>.fromOpaque(owner).takeUnretainedValue()
+  let count = response.read(
+    from: position, into: UnsafeMutableRawBufferPointer(start: buffer, count: room))
+  return count > 0 ? count : endWithError
 }
 
 private func releasePrepared(_ owner: UnsafeMutableRawPointer?) {

@@ -276,13 +276,12 @@ extension ServerContext {
   ) -> MHD_Result {
     let hasBody = status != 304 && exchange.intake.method != "HEAD"
     exchange.recordResponse(status, bytes: hasBody ? response.bodyCount : 0)
-    guard exchange.extraHeaders.isEmpty else {
-      guard let own = response.copy(adding: exchange.extraHeaders) else { return chttp_no }
-      defer { MHD_destroy_response(own.pointer) }
-      return handle.queue(own.pointer, status)
+    if exchange.extraHeaders.isEmpty, let shared = response.handle {
+      return handle.queue(shared.pointer, status)
     }
-    guard let body = response.handle else { return chttp_no }
-    return handle.queue(body.pointer, status)
+    guard let own = response.copy(adding: exchange.extraHeaders) else { return chttp_no }
+    defer { MHD_destroy_response(own.pointer) }
+    return handle.queue(own.pointer, status)
   }
 
   private func queue(

@@ -161,8 +161,10 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a prepared response is sent by many connections at once`() async throws {
-      let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    // Bodies of more than 1 MiB are sent in blocks of 128 KiB.
+    @Test(arguments: [100_000, 1 << 20, 1 << 20 + 1, 5 << 18])
+    func `a prepared response is sent by many connections at once`(count: Int) async throws {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       let prepared = PreparedResponse(HTTPResponse(body: .bytes(bytes)))
       try await serving { _, exchange in
         exchange.respond(prepared)
@@ -170,6 +172,10 @@ extension HTTPServerTests {
         let clients = try (0..<50).map { _ in try RawClient(server.port) }
         for client in clients { client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n") }
         for client in clients { #expect(client.response()?.body == bytes) }
+        clients[0].send("HEAD / HTTP/1.1\r\nHost: test\r\n\r\n")
+        let head = clients[0].receive(until: "\r\n\r\n")?.lowercased()
+        #expect(head?.contains("content-length: \(count)\r\n") == true)
+        #expect(clients[0].get("/")?.body == bytes)
       }
       #expect(prepared.body == bytes)
     }
