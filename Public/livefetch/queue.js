@@ -286,7 +286,8 @@ function isRefusal(error) {
   // The server's limit or that of a proxy: no later attempt would pass.
   if (status === 413) return true;
   const isServers = error instanceof LiveFetchError && !['unknown', 'no-problem-object'].includes(code);
-  return isServers && status !== 401 && (!isTransient || status === 500);
+  // A damaged file will be restored. Another internal error would block the saves behind it.
+  return isServers && status !== 401 && (!isTransient || status === 500 && code !== 'file-damaged');
 }
 
 function unknownOutcome() {

@@ -104,6 +104,8 @@ struct OfflineRefusalTests {
     for status in [302, 401, 403, 404, 405, 407, 408, 421, 425, 429, 500, 502, 503, 504] {
       #expect(RemoteResponse(status: status, body: body).error.leavesQueued, "\(status)")
     }
+    let damaged = Array(#"{"status":500,"code":"file-damaged","detail":"Damaged."}"#.utf8)
+    #expect(RemoteResponse(status: 500, body: damaged).error.leavesQueued)
     for status in [400, 406, 409, 410, 411, 413, 414, 415, 422, 431, 451] {
       #expect(!RemoteResponse(status: status, body: body).error.leavesQueued, "\(status)")
     }

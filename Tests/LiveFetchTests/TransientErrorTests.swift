@@ -25,7 +25,8 @@ struct TransientErrorTests {
       (.busy, 503, "busy", 1), (.storageFailed("disk I/O error"), 503, "storage-failed", 1),
       (.unusable("malformed"), 503, "storage-failed", 1),
       (.queryTimeout, 504, "query-timeout", nil), (.tooSlow, 504, "query-timeout", nil),
-      (.diskFull, 507, "disk-full", nil), (.failed("what?"), 500, "internal-error", nil),
+      (.diskFull, 507, "disk-full", nil), (.damaged("zeros"), 500, "file-damaged", nil),
+      (.failed("what?"), 500, "internal-error", nil),
     ] as [(StoreError, Int, String, Double?)])
   func passing(error: StoreError, status: Int, code: String, pause: Double?) throws {
     for received in received(error) {

@@ -9,6 +9,7 @@ public final class WriteLockHolder: @unchecked Sendable {
   public init(_ path: String) throws {
     var opened: OpaquePointer?
     guard sqlite3_open(path, &opened) == SQLITE_OK,
+      sqlite3_busy_timeout(opened, 10_000) == SQLITE_OK,
       sqlite3_exec(opened, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK
     else { throw SQLFailure(text: "the file cannot be locked") }
     database = opened

@@ -228,8 +228,11 @@ extension Problem {
     case .shuttingDown: self = .shuttingDown
     case .diskFull:
       self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
-    // SQLite reports pages that it cannot read as damaged, so these cases are the same here.
-    case .storageFailed, .unusable, .damaged:
+    case .damaged:
+      self.init(
+        500, "file-damaged", "Internal server error", "The content of the database file is damaged."
+      )
+    case .storageFailed, .unusable:
       self.init(
         503, "storage-failed", "Service unavailable",
         "The storage could not be read or written; try again.")

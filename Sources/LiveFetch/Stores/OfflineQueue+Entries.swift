@@ -102,12 +102,14 @@ extension ObjectStoreError {
     Problem(409, "removed", "Removed", "The save was removed from the queue, not answered."))
 
   /// True if the save may be sent again. A refusal of the server's own, or of a gateway, ends it, except
-  /// that of a credential. An internal error is a refusal too: it would block the saves behind it.
+  /// that of a credential. An internal error is a refusal too: it would block the saves behind it. A damaged
+  /// file will be restored.
   var leavesQueued: Bool {
     switch self {
     case .refused(let problem): isTransient || problem.status == 401
     case .unreachable(let unavailability):
-      unavailability.code == nil || unavailability.status != 500
+      unavailability.code == nil || unavailability.code == "file-damaged"
+        || unavailability.status != 500
     case .tokenExpired: false
     case .notUnderstood, .cancelled: true
     }

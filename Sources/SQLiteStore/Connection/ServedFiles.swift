@@ -236,13 +236,15 @@ final class ServedFiles: Sendable {
   /// Checks the files before and after a commit.
   ///
   /// - Parameter connection: the writer's.
-  /// - Throws: ``StoreError/storageFailed(_:)`` if a commit now would be lost.
+  /// - Throws: ``StoreError/storageFailed(_:)`` if a commit now would be lost, ``StoreError/damaged(_:)`` if
+  ///   damaged content was found.
   func check(_ connection: Connection) throws(StoreError) {
     let index = FileStatus(indexPath)
     if index?.identity == self.index { checkLog(connection) }
     checkPages(connection)
     let condition = condition(index: index, isIndexTruncated: isIndexTruncated(index))
-    if let fault = condition.fault { throw .storageFailed(fault.detail) }
+    guard let fault = condition.fault else { return }
+    throw condition == .damaged ? .damaged(fault.detail) : .storageFailed(fault.detail)
   }
 
   /// Records permanently that the file lacks pages. Costs a read of 100 bytes and a call of `fstat`.

@@ -13,7 +13,9 @@ extension Service {
   /// Seconds between two checks of a server that is not ready, for the line of the log when it is.
   private static let checkInterval = 5.0
   /// The codes of problems after which the server may not be ready.
-  private static let storeProblems: Set<String> = ["busy", "disk-full", "storage-failed"]
+  private static let storeProblems: Set<String> = [
+    "busy", "disk-full", "file-damaged", "storage-failed",
+  ]
 
   func queryHealth(_ context: RequestContext, _ route: Route) {
     switch route {

@@ -171,6 +171,7 @@ public enum ProblemCatalog {
     + codes(
       500,
       [
+        "file-damaged": "the content of the database file is damaged",
         "internal-error": "the store failed",
         "unanswered": "the server ended the request without a response",
       ])
