@@ -72,7 +72,7 @@ extension Service {
     context.begin(.wait)
     pools.readLong(for: context.callerID, refused: context.refuse) { [self] in
       let poll = ChangePoll(context, query)
-      guard !poll.respond(isFinal: query.wait == 0) else { return }
+      guard !poll.respond(isFinal: query.wait == 0, isFirst: true) else { return }
       history.add(poll)
       context.endsWithCredential(poll)
       context.exchange.onDisconnect { [history, weak poll] in poll.map(history.remove) }
@@ -114,8 +114,10 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
   func historyDidChange() -> Bool { respond(isFinal: false) }
 
   /// Responds if there are saves or an error, and in any case if `isFinal` or at the service's end.
-  /// Returns true once it has responded.
-  func respond(isFinal: Bool) -> Bool {
+  /// Returns true once it has responded, or another service does so.
+  ///
+  /// - Parameter isFirst: true if it does not wait yet.
+  func respond(isFinal: Bool, isFirst: Bool = false) -> Bool {
     let service = context.service
     let isFinal = isFinal || service.isDraining
     let result: Result<ChangeHistory?, StoreError>
@@ -132,6 +134,7 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
       return false
     }
     guard claimResponse() else { return true }
+    if isFirst, case .failure(let error) = result, context.retry(after: error) { return true }
     context.perform { () throws(Problem) in
       if !hasSaves, let problem = service.pollProblem { throw problem }
       context.respond(json: try json(of: result))

@@ -308,14 +308,14 @@ struct ObservingTests {
     #expect(pending == ["update Ōsaka", "update Naniwa"])
     try await context.save()
     try await eventually { plain.count == 2 }
-    try await Task.sleep(for: .milliseconds(100))
-    let before = pending.count
     for name in ["Edo", "Nara"] {
       try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"name":"\#(name)"}}"#)
       try await eventually { plain.last == "update \(name)" && pending.last == "update \(name)" }
     }
     try await Task.sleep(for: .milliseconds(100))
-    #expect(pending.dropFirst(before) == ["update Edo", "update Nara"])
+    // The context's own save may be reported as well.
+    #expect(
+      pending.filter { $0 != "update Naniwa" } == ["update Ōsaka", "update Edo", "update Nara"])
     withExtendedLifetime(observers) {}
   }
 
