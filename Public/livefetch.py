@@ -40,7 +40,7 @@ class LiveFetchError(Exception):
     @property
     def is_transient(self) -> bool:
         """True if the same request may succeed later."""
-        return self.status in (0, 429, 502, 503, 504)
+        return self.status in (0, 429, 502, 503, 504) or self.code == "file-damaged"
 
 
 class OutOfStep(Exception):

@@ -26,7 +26,9 @@ public enum Gzip {
       isComplete = deflateAll(bytes, into: output, &stream)
       count = Int(stream.total_out)
     }
-    return isComplete ? member : nil
+    guard isComplete else { return nil }
+    // A copy without the room that was not needed.
+    return member.count > capacity / 2 ? member : member.withUnsafeBufferPointer { Array($0) }
   }
 
   private static func deflateAll(

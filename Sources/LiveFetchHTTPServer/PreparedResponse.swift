@@ -29,8 +29,8 @@ public final class PreparedResponse: Sendable {
 
   /// The longest body in bytes that is copied. Copying one of 10 MB takes 10 ms.
   private static let longestCopied = 1 << 20
-  /// The size of the blocks of a long body, in bytes.
-  private static let blockSize = 128 << 10
+  /// The size of the blocks of a long body, in bytes. Each sending takes as much memory.
+  private static let blockSize = 32 << 10
 
   /// O(bytes), at most 1 MiB.
   public convenience init(_ response: HTTPResponse) {
@@ -71,6 +71,8 @@ public final class PreparedResponse: Sendable {
           UInt64(bytes.count), Self.blockSize, readPrepared, owner, releasePrepared)
       }
     case .none:
+      // Without it the memory is free.
+      guard handle != nil else { return nil }
       copy = own { owner in
         chttp_response_of_shared_memory(memory.count, memory.start, releasePrepared, owner)
       }

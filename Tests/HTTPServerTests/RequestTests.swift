@@ -161,7 +161,7 @@ extension HTTPServerTests {
       }
     }
 
-    // Bodies of more than 1 MiB are sent in blocks of 128 KiB.
+    // Bodies of more than 1 MiB are sent in blocks of 32 KiB.
     @Test(arguments: [100_000, 1 << 20, 1 << 20 + 1, 5 << 18])
     func `a prepared response is sent by many connections at once`(count: Int) async throws {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -228,10 +228,11 @@ extension Problem {
     case .shuttingDown: self = .shuttingDown
     case .diskFull:
       self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
-    case .damaged:
+    case .damaged(let text):
       self.init(
         500, "file-damaged", "Internal server error", "The content of the database file is damaged."
       )
+      cause = text
     case .storageFailed, .unusable:
       self.init(
         503, "storage-failed", "Service unavailable",

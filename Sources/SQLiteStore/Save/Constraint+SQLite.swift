@@ -130,7 +130,7 @@ extension Connection {
     case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG: break
     case SQLITE_ERROR where !message.hasPrefix("no such") && !message.contains("has no column"):
       break
-    default: throw StoreError(code: code, message: message)
+    default: throw StoreError(of: handle)
     }
     return Constraint(code: code, message: message)
   }

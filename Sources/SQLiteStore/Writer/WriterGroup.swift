@@ -134,6 +134,9 @@ struct WriterGroup {
     do {
       try files?.check(connection)
       return results
+    } catch .damaged {
+      // A reader has found it meanwhile. The commit is in the log.
+      return results
     } catch {
       return results.map { $0.flatMap { _ in .failure(.store(error)) } }
     }

@@ -83,7 +83,7 @@ extension Service {
         history.run { _ = poll.respond(isFinal: true) }
       }
       // A save may have been committed between the first read and the subscription.
-      if poll.respond(isFinal: false) { history.remove(poll) }
+      if poll.respond(isFinal: false, isFirst: true) { history.remove(poll) }
     }
   }
 
@@ -116,7 +116,7 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
   /// Responds if there are saves or an error, and in any case if `isFinal` or at the service's end.
   /// Returns true once it has responded, or another service does so.
   ///
-  /// - Parameter isFirst: true if it does not wait yet.
+  /// - Parameter isFirst: true for the reads of the request itself; another service may repeat them.
   func respond(isFinal: Bool, isFirst: Bool = false) -> Bool {
     let service = context.service
     let isFinal = isFinal || service.isDraining
