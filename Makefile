@@ -133,7 +133,7 @@ harden: deps ## attacks by `fuzz`, `chaos` and schemathesis, an hour each or SEC
 	@$(SANITIZED) --product livefetch
 	@seconds=$(if $(filter command,$(origin SECONDS)),$(SECONDS),3600); \
 	  program="$$(swift build -c release --show-bin-path)/livefetch"; failed=0; \
-	  bash Tests/Fuzz/run $$seconds || failed=1; \
+	  bash Tests/Fuzz/run --each $$seconds || failed=1; \
 	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
 	    python3 Tests/Faults/run.py --soak --each $$seconds --only R8,TOKENS \
 	    "$$($(SANITIZED) --show-bin-path)/livefetch" || failed=1; \

@@ -203,7 +203,9 @@ let package = Package(
     // `make fuzz` builds the same sources for libFuzzer.
     .testTarget(
       name: "FuzzTests",
-      dependencies: ["Bytes", "FetchModel", "Patterns", "RequestPlans", "TestSupport"],
+      dependencies: [
+        "Bytes", "FetchModel", "LiveFetchCLibrary", "Patterns", "RequestPlans", "TestSupport",
+      ],
       path: "Tests/Fuzz", exclude: ["corpus", "run", "words.dict"]),
     .testTarget(
       name: "SQLiteStoreTests",

@@ -1,4 +1,4 @@
-"""R9: four hundred hostile texts in every place where a request names or says something; requests that
+"""R9: 1,300 hostile texts in every place where a request names or says something; requests that
 two servers would read differently; floods of headers; clients that never finish a request. Each is
 answered with 4xx (or served as the odd text that it is), never with 5xx, and says nothing of the
 server's own; what is malformed closes its connection; an honest client beside them does not notice."""
@@ -56,12 +56,11 @@ HEADERS = ["If-None-Match", "If-Match", "Prefer", "Idempotency-Key", "Last-Event
 
 
 def texts():
-    """Four hundred and more: the list, and each of it between marks."""
+    """1,300 and more: the list, and each of it after three marks and before three."""
     made = list(NAUGHTY)
     for index, text in enumerate(NAUGHTY):
-        made.append(MARKS[index % len(MARKS)] + text[:1000])
-        if index % 8 == 0:
-            made.append(text[:1000] + MARKS[index // 8 % len(MARKS)])
+        marks = [MARKS[(index + step) % len(MARKS)] for step in (0, 3, 6)]
+        made += [mark + text[:1000] for mark in marks] + [text[:1000] + mark for mark in marks]
     return made
 
 

@@ -1,8 +1,9 @@
 // The entry point of libFuzzer: any bytes → every reader of FetchModel and RequestPlans. Built by
-// `make fuzz`. The first byte chooses the reader. Nothing may trap; where
+// `make fuzz`. The first byte chooses the reader, or the number in LIVEFETCH_FUZZ_READER. Nothing may trap; where
 // something reads back what it wrote, it has to be the same.
 
 import Bytes
+import LiveFetchCLibrary
 import Patterns
 
 @testable import FetchModel
@@ -11,13 +12,15 @@ import Patterns
   import Testing
 #endif
 
+private let chosenReader = getenv("LIVEFETCH_FUZZ_READER").flatMap { UInt8(String(cString: $0)) }
+
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = Array(UnsafeBufferPointer(start: start, count: count))
   guard let first = bytes.first else { return 0 }
   let rest = Array(bytes.dropFirst())
   let text = String(decoding: rest, as: UTF8.self)
-  switch first & 31 {
+  switch chosenReader ?? first & 31 {
   case 0...5: fuzzPredicate(text)
   case 6: fuzzArguments(text)
   case 7: fuzzJSON(rest)
