@@ -1,4 +1,4 @@
-// CONTAINS: searches for a run of bytes in another, in time linear in both for every input.
+// Searches a text for a sequence of bytes, for CONTAINS, in time linear in both for every input.
 
 import Bytes
 import LiveFetchCLibrary
@@ -9,7 +9,7 @@ public struct ByteSearch: Sendable, Hashable {
   /// For each length of a matched prefix, the longest shorter one that is a suffix of it.
   private let shorter: [Int]
 
-  /// - Parameter part: the searched bytes; an empty array is found nowhere.
+  /// - Parameter part: the bytes to search for; an empty array is found nowhere.
   public init(_ part: [UInt8]) {
     self.part = part
     var shorter = [0, 0]

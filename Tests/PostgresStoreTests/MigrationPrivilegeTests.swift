@@ -93,6 +93,23 @@ struct MigrationPrivilegeTests {
     #expect(names.text(0, 0) == "a")
   }
 
+  @Test("a rebuilt table without rows gives 1 as its first id, and one with a row the next id")
+  func firstID() throws {
+    let database = try Database(Self.people)
+    try database.connection.execute(#"INSERT INTO "Tag" DEFAULT VALUES"#)
+    let name = #"{"name":"name","type":"String"}"#
+    let older = Self.people.replacing(name, with: name + #",{"name":"age","type":"Integer 16"}"#)
+      .replacing(#"{"name":"Tag","#, with: #"{"name":"Tag","attributes":[\#(name)],"#)
+    let plan = try database.migrate(to: older)
+    #expect(plan.steps.contains("rebuild the table Person from Person"))
+    #expect(plan.steps.contains("rebuild the table Tag from Tag"))
+    for (table, id) in [("Person", 1), ("Tag", 2)] {
+      let row = try database.connection.query(
+        "INSERT INTO \"\(table)\" DEFAULT VALUES RETURNING id::text")
+      #expect(row.text(0, 0) == "\(id)", "\(table)")
+    }
+  }
+
   @Test("privileges that one of several tables has, and those of columns, are lost")
   func losses() throws {
     let attributes = [#"[{"name":"x","type":"String"}]"#, #"[{"name":"y","type":"String"}]"#]

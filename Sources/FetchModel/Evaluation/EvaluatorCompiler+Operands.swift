@@ -91,7 +91,7 @@ extension EvaluatorCompiler {
     switch expression {
     case .constant(let value): constant(value, dateFormat)
     // Only bound plans are evaluated.
-    case .parameter: EvaluatedOperand(term: uncovered())
+    case .parameter: EvaluatedOperand(term: unsupported())
     case .path(let path): column(path)
     case .arithmetic(let operation, let left, let right):
       arithmetic(
@@ -99,15 +99,15 @@ extension EvaluatorCompiler {
     case .function(let function, let arguments):
       call(function, arguments.map { operand($0).text.asStored })
     case .conditional(_, let yes, let no) where yes.isConstantDate || no.isConstantDate:
-      EvaluatedOperand(term: uncovered())
+      EvaluatedOperand(term: unsupported())
     case .conditional(let condition, let yes, let no):
       conditional(condition, yes, no, dateFormat)
     case .aggregate(let aggregation): aggregate(aggregation)
     // The order of a collection's objects is the store's to know.
-    case .element: EvaluatedOperand(term: uncovered())
+    case .element: EvaluatedOperand(term: unsupported())
     case .listAggregate(_, let expressions)
     where expressions.contains { $0.isConstantDate || $0.isNested }:
-      EvaluatedOperand(term: uncovered())
+      EvaluatedOperand(term: unsupported())
     case .listAggregate(let function, let expressions):
       list(function, expressions, dateFormat)
     }
@@ -125,7 +125,7 @@ extension EvaluatorCompiler {
 
   private mutating func column(_ path: ScopedPath) -> EvaluatedOperand {
     guard let comparisonRule = columns.comparisonRule(of: path.path, in: model) else {
-      return EvaluatedOperand(term: uncovered())
+      return EvaluatedOperand(term: unsupported())
     }
     let type = model.type(of: path.path)
     let slot = PredicateEvaluator.Term.slot(slot(of: path), scope: path.scope)
@@ -165,7 +165,7 @@ extension EvaluatorCompiler {
   private mutating func call(
     _ function: ResolvedFunction, _ arguments: [EvaluatedOperand]
   ) -> EvaluatedOperand {
-    guard let first = arguments.first else { return EvaluatedOperand(term: uncovered()) }
+    guard let first = arguments.first else { return EvaluatedOperand(term: unsupported()) }
     let second = arguments.count > 1 ? arguments[1] : first
     let result = EvaluatedOperand(
       term: .function(function, arguments.map(\.term)),
@@ -216,7 +216,7 @@ extension EvaluatorCompiler {
     _ function: AggregateFunction, _ expressions: [ResolvedExpression], _ dateFormat: DateFormat?
   ) -> EvaluatedOperand {
     // A mean's last digits are those of the store's own sum.
-    guard function != .average else { return EvaluatedOperand(term: uncovered()) }
+    guard function != .average else { return EvaluatedOperand(term: unsupported()) }
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
     let formats = Set(operands.compactMap(\.dateFormat))
     if let format = formats.count > 1 ? .unixSeconds : formats.first {
@@ -230,7 +230,7 @@ extension EvaluatorCompiler {
     operands = operands.map { $0.put(in: encoding) }
     let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
     // Only the store adds up sums of decimals.
-    if function == .sum, precision == .decimal { return EvaluatedOperand(term: uncovered()) }
+    if function == .sum, precision == .decimal { return EvaluatedOperand(term: unsupported()) }
     return EvaluatedOperand(
       term: .list(function, operands.map(\.term)), dateFormat: operands.first?.dateFormat,
       encoding: encoding ?? operands.lazy.compactMap { $0.encoding }.first,
@@ -240,10 +240,10 @@ extension EvaluatorCompiler {
   private mutating func aggregate(_ aggregation: Aggregation) -> EvaluatedOperand {
     let collection = aggregation.collection
     let isCount = aggregation.function == .count
-    guard aggregation.function != .average else { return EvaluatedOperand(term: uncovered()) }
+    guard aggregation.function != .average else { return EvaluatedOperand(term: unsupported()) }
     let value = column(ScopedPath(scope: collection.elementScope, path: aggregation.value))
     let term = PredicateEvaluator.Term.aggregate(
-      aggregation.function, collection: number(of: collection), scope: collection.scope,
+      aggregation.function, collection: index(of: collection), scope: collection.scope,
       test(aggregation.condition),
       aggregation.function == .sum && !aggregation.isDistinct
         ? value.stored ?? value.term : value.term,
@@ -253,7 +253,7 @@ extension EvaluatorCompiler {
       isDistinct: aggregation.isDistinct)
     let isExtreme = aggregation.function == .min || aggregation.function == .max
     if aggregation.function == .sum, value.precision == .decimal {
-      return EvaluatedOperand(term: uncovered())
+      return EvaluatedOperand(term: unsupported())
     }
     return EvaluatedOperand(
       term: term, dateFormat: isExtreme ? value.dateFormat : nil,

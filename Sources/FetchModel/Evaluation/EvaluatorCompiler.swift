@@ -28,7 +28,7 @@ struct EvaluatorCompiler<Columns: ColumnTraits> {
     case .membership(let membership): test(membership)
     case .exists(let collection, let condition, let isNegated):
       .exists(
-        collection: number(of: collection), scope: collection.scope, test(condition),
+        collection: index(of: collection), scope: collection.scope, test(condition),
         isNegated: isNegated)
     }
   }
@@ -40,12 +40,12 @@ struct EvaluatorCompiler<Columns: ColumnTraits> {
   }
 
   /// Records an unsupported part.
-  mutating func uncovered() -> Test {
+  mutating func unsupported() -> Test {
     isComplete = false
     return .unknown
   }
 
-  mutating func uncovered() -> Term {
+  mutating func unsupported() -> Term {
     isComplete = false
     return .unknown
   }
@@ -57,7 +57,7 @@ struct EvaluatorCompiler<Columns: ColumnTraits> {
     return paths.count - 1
   }
 
-  mutating func number(of collection: ResolvedCollection) -> Int {
+  mutating func index(of collection: ResolvedCollection) -> Int {
     if let known = collections.firstIndex(of: collection) { return known }
     collections.append(collection)
     return collections.count - 1
@@ -75,18 +75,18 @@ extension EvaluatorCompiler {
   }
 
   private mutating func compare(_ comparison: Comparison) -> Test {
-    // The store compares dates, binary and ids that are constants by the rules of its parameters.
+    // The store compares two constants of other types: dates, binary and ids.
     if let left = comparison.left.constant, let right = comparison.right.constant,
-      !left.isSimilar(to: right)
+      !left.isComparedAlike(to: right)
     {
-      return uncovered()
+      return unsupported()
     }
     let (left, right) = operands(comparison)
-    if left.term.isUnknown || right.term.isUnknown { return uncovered() }
+    if left.term.isUnknown || right.term.isUnknown { return unsupported() }
     let affinity = Affinity.ofComparison(left.affinity, right.affinity)
     guard let leftTerm = left.term.converted(by: affinity),
       let rightTerm = right.term.converted(by: affinity)
-    else { return uncovered() }
+    else { return unsupported() }
     return .comparison(
       leftTerm, comparison.relation, rightTerm, affinity, isNegated: comparison.isNegated)
   }
@@ -108,17 +108,17 @@ extension EvaluatorCompiler {
 
   private mutating func test(_ interval: Interval) -> Test {
     let value = operand(interval.value)
-    if value.term.isUnknown { return uncovered() }
+    if value.term.isUnknown { return unsupported() }
     let affinity = Affinity.ofComparison(value.affinity, nil)
     guard
-      let lower = constant(interval.lower, beside: value).converted(by: affinity),
-      let upper = constant(interval.upper, beside: value).converted(by: affinity)
-    else { return uncovered() }
+      let lower = constant(interval.lower, comparedWith: value).converted(by: affinity),
+      let upper = constant(interval.upper, comparedWith: value).converted(by: affinity)
+    else { return unsupported() }
     return .interval(value.term, lower, upper, affinity, isNegated: interval.isNegated)
   }
 
   /// A constant in the representation of `operand`.
-  private func constant(_ value: Value, beside operand: EvaluatedOperand) -> StoredValue {
+  private func constant(_ value: Value, comparedWith operand: EvaluatedOperand) -> StoredValue {
     let stored = StoredValue(value, operand.dateFormat)
     guard let encoding = operand.encoding, encoding.hasSeveralRepresentations else { return stored }
     return stored.comparisonKey(encoding)
@@ -126,7 +126,7 @@ extension EvaluatorCompiler {
 
   private mutating func test(_ membership: Membership) -> Test {
     let original = operand(membership.value)
-    if original.term.isUnknown { return uncovered() }
+    if original.term.isUnknown { return unsupported() }
     let value =
       membership.options.isEmpty ? original : original.text.folded(membership.options)
     let affinity = Affinity.ofComparison(value.affinity, nil)
@@ -134,9 +134,9 @@ extension EvaluatorCompiler {
     for element in membership.values {
       let stored =
         membership.options.isEmpty
-        ? constant(element, beside: original)
+        ? constant(element, comparedWith: original)
         : StoredValue(element, nil).folded(membership.options)
-      guard let converted = stored.converted(by: affinity) else { return uncovered() }
+      guard let converted = stored.converted(by: affinity) else { return unsupported() }
       elements.insert(converted)
     }
     return .membership(
@@ -148,7 +148,7 @@ extension EvaluatorCompiler {
   /// other searches examine text only.
   private mutating func search(_ comparison: Comparison) -> Test {
     let text = operand(comparison.left).text
-    if text.term.isUnknown { return uncovered() }
+    if text.term.isUnknown { return unsupported() }
     let isNegated = comparison.isNegated
     guard case .string(let searched)? = comparison.right.constant else {
       let pattern = operand(comparison.right).text
@@ -156,7 +156,7 @@ extension EvaluatorCompiler {
         text.term, comparison.relation, pattern.term, comparison.options, isNegated: isNegated)
     }
     if comparison.relation == .beginsWith, text.affinity?.isNumeric == true {
-      return uncovered()
+      return unsupported()
     }
     let search = TextSearch(searched, comparison.relation, comparison.options)
     return .search(text.term, search, isNegated: isNegated)
@@ -166,7 +166,7 @@ extension EvaluatorCompiler {
 extension Value {
   /// True if every store compares the two as the evaluator does, except that PostgreSQL compares an
   /// integer beyond 2^53 with a double as doubles.
-  fileprivate func isSimilar(to other: Value) -> Bool {
+  fileprivate func isComparedAlike(to other: Value) -> Bool {
     switch (self, other) {
     case (.null, _), (_, .null), (.boolean, .boolean), (.string, .string), (.integer, .integer),
       (.integer, .double), (.double, .integer), (.double, .double):

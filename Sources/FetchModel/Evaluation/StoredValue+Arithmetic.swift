@@ -1,7 +1,7 @@
 // Arithmetic as SQLite does it: integers while 64 bits hold the result, otherwise doubles. The
-// result is nil for a nil operand, for a division by zero, and for NaN.
+// result is `.null` for a null operand, for a division by zero, and for NaN.
 //
-// Arithmetic on text and blobs is left to the store: the Swift result is then nil, meaning unknown.
+// Arithmetic on text and blobs, except for powers, is left to the store: the result is Swift's nil then.
 
 extension StoredValue {
   /// `self operation other`. With `isReal`, a division is one of doubles whatever the operands are.
@@ -97,9 +97,6 @@ extension StoredValue {
     }
   }
 
-  /// Shifts left, or right by a negative distance. The sign is kept.
-  static func shift(_ x: Int64, left y: Int64) -> StoredValue {
-    // Swift's smart shifts behave the same for every distance.
-    .integer(y < -64 ? x >> 64 : y > 64 ? 0 : x << y)
-  }
+  /// Shifts left by `y` bits; a negative `y` shifts right, and the sign is kept.
+  static func shift(_ x: Int64, left y: Int64) -> StoredValue { .integer(x << y) }
 }

@@ -1,7 +1,7 @@
 // Converts a client's value to its stored representation.
 
 extension StoredValue {
-  /// The stored representation of `value`; a date in `format`, by default ISO 8601.
+  /// The stored representation of `value`; a date in `format`; nil for ISO 8601.
   public init(_ value: Value, _ format: DateFormat?) {
     switch value {
     case .null: self = .null
@@ -22,7 +22,7 @@ extension StoredValue {
         ? .integer(instant.seconds)
         : .double(Double(instant.seconds) + Double(instant.nanoseconds) / 1e9)
     case .day where instant.seconds % 86_400 != 0 || instant.nanoseconds != 0:
-      // Longer than a day's text: sorts between that day and the next.
+      // The text with the time of day sorts after the text of its day and before that of the next one.
       self = .text(instant.iso8601)
     case .iso8601, .sqlText, .day: self = .text(instant.stored(as: format))
     }

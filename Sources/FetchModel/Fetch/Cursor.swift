@@ -1,7 +1,7 @@
 // The text of a position in an order, which clients send back in `after`.
 //
-// It is base64url of four bytes that identify the order, so that a cursor of another order is
-// refused, the key's two offsets, and the key. Clients may send anything, so every byte is
+// It is base64url of the order's signature, the length of the section's part of the key, the offset of the
+// id in the key, each with four bytes, and the key. A cursor of another order is refused. Clients may send anything, so every byte is
 // validated: a decoded key is one that this order's encoder could have written. The empty key is the
 // position before all objects.
 
@@ -33,8 +33,8 @@ public struct Cursor: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The cursor with which a window without items ends: the position where it begins. nil if objects are
-  /// passed over, because their keys are not read.
+  /// The cursor with which a window without items ends: the position where it begins. nil if `offset` skips
+  /// objects, because their keys are not read.
   public func ofEmptyWindow(after: OrderKey?, offset: Int) -> String? {
     offset > 0 ? nil : encode(after ?? .beginning)
   }
@@ -85,7 +85,7 @@ public struct Cursor: Sendable {
     case .null: encoder.appendNil(nils)
     case .integer(let integer): encoder.append(integer, direction)
     case .double(let double):
-      // PostgreSQL has one NaN.
+      // A key contains only PostgreSQL's NaN, which has one bit pattern.
       guard !double.isNaN || double.bitPattern == Double.nan.bitPattern else { return false }
       encoder.append(double, direction)
     case .text(let utf8): utf8.withUnsafeBufferPointer { encoder.append(text: $0, direction) }

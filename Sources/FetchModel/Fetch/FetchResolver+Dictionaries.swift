@@ -42,7 +42,8 @@ extension FetchResolver {
   }
 
   /// Splits the request's arguments and variables into those of `where` and those of `having`.
-  /// Arguments fill the placeholders of `where` first; both may use the same variable.
+  /// Arguments fill the placeholders of `where` first; both may use the same variable. A variable that neither
+  /// uses goes to `where`, or to `having` if there is no `where`.
   private static func divided(
     _ request: FetchRequest
   ) throws(FetchRequestError) -> (objects: FetchRequest, groups: FetchRequest) {

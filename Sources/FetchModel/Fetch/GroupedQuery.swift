@@ -5,7 +5,7 @@
 // n` represents `aggregates[n]`. So every expression of the predicate language works with
 // aggregates, and the SQL compiler maps these attributes to the aggregates' columns.
 
-/// The dictionaries that are made of the matching objects.
+/// The query of dictionaries, which are made of the matching objects.
 public struct GroupedQuery: Sendable, Hashable {
   /// One value of every dictionary.
   public struct Column: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct GroupedQuery: Sendable, Hashable {
 
   /// A value computed from all objects of a group.
   public struct Aggregate: Sendable, Hashable {
-    /// nil: the different values themselves, ascending, as an array.
+    /// nil for the distinct values as an array, ascending.
     public let function: AggregateFunction?
     /// The value of each object, over to-one steps; nil counts the object itself.
     public let value: PropertyPath?
@@ -53,7 +53,7 @@ public struct GroupedQuery: Sendable, Hashable {
   public let having: Condition
   /// True if equal dictionaries are merged into one.
   public let isDistinct: Bool
-  /// The terms before those that make the order total: the id, or the groups' own values.
+  /// The requested order. The store adds terms that make it total: the id, or the groups' own values.
   public let order: [OrderTerm]
   /// Every key path to one value that the dictionaries depend on, each once.
   public let values: [PropertyPath]
@@ -68,7 +68,7 @@ public struct GroupedQuery: Sendable, Hashable {
   /// True if a dictionary represents a group of objects rather than one.
   public var isAggregated: Bool { !groups.isEmpty || !aggregates.isEmpty }
 
-  /// Entries of a parser's stack that its deepest part needs.
+  /// The number of entries of SQLite's parser stack that the deepest expression needs.
   var stackEntries: Int {
     let values = groups + columns.map(\.value) + order.map(\.value)
     return max(
@@ -97,7 +97,8 @@ public struct GroupedResult: Sendable, Hashable {
   /// Makes a grouped result.
   public init() {}
 
-  /// Appends `"count":2,"sections":[…]`, the members that a snapshot and a diff have in common.
+  /// Appends `"count":2,"sections":[…]`, and `total` and `truncated` where they are known: the members that a
+  /// snapshot and a diff have in common.
   public func appendMembers(to json: inout [UInt8]) {
     ResultSummary(count: count, total: total, isTruncated: isTruncated).appendMembers(to: &json)
     json.append(json: ",\"sections\":[{")

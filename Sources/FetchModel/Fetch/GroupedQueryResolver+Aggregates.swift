@@ -39,7 +39,7 @@ extension GroupedQueryResolver {
     return Expression(.keyPath(base: nil, [component]), range: range)
   }
 
-  /// An aggregate and its text, which no property's name can be.
+  /// An aggregate and its text, which is the name of its attribute: it begins with `@`, as no property's does.
   private struct NamedAggregate {
     let name: String
     let value: GroupedQuery.Aggregate

@@ -1,5 +1,5 @@
-// Refuses values that have no meaning in a dictionary of a group: a value of a single object is
-// allowed only if it is the same for the whole group.
+// Parts of values, such as `founded:month`, and the refusal of values that have no meaning in a dictionary of
+// a group: a value of a single object is allowed only if it is the same for the whole group.
 
 extension GroupedQueryResolver {
   /// `founded:month` as in `section`: the part of a date, or the initial of a text, at a key path.
@@ -11,7 +11,7 @@ extension GroupedQueryResolver {
     return Expression(.function(String(text[colon...]), [path]), range: path.range)
   }
 
-  /// `founded:month` for `founded.month`; nil if that is no part either.
+  /// `founded:month` for the mistyped `founded.month`; nil if `founded:month` is no part of a value.
   func correctedPart(_ text: String) -> String? {
     guard let dot = text.lastIndex(of: ".") else { return nil }
     let corrected = "\(text[..<dot]):\(text[text.index(after: dot)...])"

@@ -1,11 +1,11 @@
-// A save's JSON and a `Model` → `SaveRequest`. All failures of the changes are collected and
-// reported together.
+// A save's JSON and a `Model` → `SaveRequest`. The failures of all changes are collected and reported
+// together; a malformed body and a refused condition are thrown at once.
 
 /// Resolves the names and values of saves.
 public struct SaveResolver: Sendable {
   /// The model whose entities and properties the saves name.
   public var model: Model { resolver.model }
-  /// Resolves the `where` of batches.
+  /// Resolves the conditions of changes.
   private let resolver: FetchResolver
   private let rules: ValidationRules
   /// The attributes of each entity that the caller does not see or may not write; empty if there are

@@ -22,14 +22,14 @@ extension PredicateTranslator {
     case let number as any BinaryInteger:
       guard let integer = Int64(exactly: number) else { throw refused(constant) }
       return Expression(.literal(.integer(integer)))
-    // An empty array of any type would be one of bytes, too.
+    // `as [UInt8]` succeeds for an empty array of any type.
     case let bytes as [UInt8] where type(of: constant) == [UInt8].self:
       return Expression(.literal(.string(Data(bytes).base64EncodedString())))
     case let character as Character: return Expression(.literal(.string(String(character))))
     case let text as Substring: return Expression(.literal(.string(String(text))))
     case let value as any PredicateArgumentConvertible: return try literal(json: value, constant)
     case let value as any RawRepresentable: return try literal(of: value.rawValue)
-    case let elements as any Sequence: return try aggregate(elements)
+    case let elements as any Sequence: return try list(of: elements)
     default: throw refused(constant)
     }
   }
@@ -47,13 +47,13 @@ extension PredicateTranslator {
     case .string(let text): return Expression(.literal(.string(text)))
     case .array:
       guard let elements = constant as? any Sequence else { throw refused(constant) }
-      return try aggregate(elements)
+      return try list(of: elements)
     case .object: throw refused(constant)
     }
   }
 
-  private static func aggregate(
-    _ elements: any Sequence
+  private static func list(
+    of elements: any Sequence
   ) throws(PredicateTranslationError) -> Expression {
     var literals: [Expression] = []
     for element in self.elements(of: elements) { literals.append(try literal(of: element)) }
@@ -77,6 +77,7 @@ extension PredicateTranslator {
 protocol RangeBounds {
   /// Both bounds; nil for a missing one.
   var bounds: (lower: Any?, upper: Any?) { get }
+  /// True if the range contains its upper bound, or has none.
   var isClosed: Bool { get }
 }
 

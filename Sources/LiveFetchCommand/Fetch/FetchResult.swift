@@ -18,7 +18,7 @@ struct FetchResult {
   let entity: String
   let token: String
   let columns: [String]
-  /// The columns that contain only numbers.
+  /// The indexes of the columns whose values are all numbers or null.
   let numeric: Set<Int>
   let sections: [Section]
   /// The number of matches without the window; nil if it was not requested.
@@ -86,7 +86,7 @@ struct FetchResult {
 }
 
 extension JSON {
-  /// The text of a table cell: text without quotes, empty for nil.
+  /// The text of a table cell: text without quotes, empty for null, other values as JSON.
   var cellText: String {
     switch self {
     case .null: return ""

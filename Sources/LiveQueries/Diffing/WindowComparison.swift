@@ -13,6 +13,7 @@ struct WindowComparison {
   /// The unchanged objects in the window before and after, as indexes among all unchanged objects. An
   /// object has the same index before and after.
   let oldUnchanged: Range<Int>
+  /// See ``oldUnchanged``.
   let newUnchanged: Range<Int>
   private let window: Range<Int>
   var numbers: SectionNumbers
@@ -36,7 +37,7 @@ struct WindowComparison {
   }
 
   /// An empty range if the end is before the start, as it may be if a store's history contradicts its
-  /// rows: no history may end the process.
+  /// rows: that must not end the process.
   private static func range(_ start: Int, _ end: Int) -> Range<Int> { start..<max(start, end) }
 
   /// The extent of the window before the change.

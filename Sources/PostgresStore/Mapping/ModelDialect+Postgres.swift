@@ -25,8 +25,10 @@ extension ModelDialect {
         let highest = sources.map {
           "pg_sequence_last_value(\(sequence($0))::regclass)"
         }
+        // NULL if no id was made yet.
+        let last = "greatest(\(highest.joined(separator: ", ")))"
         return [
-          "SELECT setval(\(sequence(newTable)), greatest(1, \(highest.joined(separator: ", "))))"
+          "SELECT setval(\(sequence(newTable)), coalesce(\(last), 1), \(last) IS NOT NULL)"
         ]
       },
       removal: { "DROP TABLE \(quoted($0)) CASCADE" },
@@ -88,8 +90,8 @@ extension ModelDialect {
       """
   }
 
-  /// Returns a statement that locks the rows of a condition. A statement of a trigger reads the state at its
-  /// own start, so the lock is a statement of its own, before the one that reads.
+  /// Returns the statement that locks the rows that match `condition`. It must precede the statement that
+  /// reads them: each statement of a trigger function reads the state at its own start.
   private static func lock(
     _ table: String, _ condition: String, _ purpose: LockPurpose
   ) -> [String] {
@@ -101,7 +103,7 @@ extension ModelDialect {
   }
 
   /// Returns the generated column of a field of a JSON value: NULL if the value has another type. A text
-  /// column has the text of any value, as in SQLite.
+  /// column has the text of any value: `true` and `1.50`, where SQLite stores `1` and `1.5`.
   private static func field(
     _ source: String, _ names: [String], _ type: AttributeType
   ) -> Field? {

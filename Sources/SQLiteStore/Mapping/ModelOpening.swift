@@ -1,6 +1,6 @@
 // A writable connection and a model, given or stored in the file → the model mapped to the tables,
-// which are created if the file is empty. Runs in one transaction; a failure leaves the file
-// unchanged.
+// which are created if the file is empty. One transaction creates the tables, and a second one the
+// triggers; if that fails, the tables remain.
 
 import FetchModel
 import ModelStorage
@@ -120,7 +120,7 @@ struct ModelOpening {
     throw .unusable("the file was created for another version of the model, with different tables")
   }
 
-  /// Recreates the triggers that differ from the model's.
+  /// Replaces all triggers of the model if any differs from `expected`.
   private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
     let found = try Self.triggers(on: connection).filter(Self.isOwn)
     guard Set(found) != Set(expected) else { return }

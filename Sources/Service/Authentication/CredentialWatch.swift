@@ -1,22 +1,22 @@
-// Ends requests that wait, and streams, whose credential has ended.
+// Ends waiting requests and streams whose credential has expired or was revoked.
 
 import FetchModel
 import Synchronization
 
-/// A response that is not complete while the credential of its request may end.
+/// A waiting request or an open stream, which ends with its credential.
 protocol CredentialHolder: AnyObject, Sendable {
   /// Ends the response with `problem`.
   func end(_ problem: Problem)
 }
 
-/// The requests that wait and the streams of a service.
+/// The waiting requests and the streams of a service.
 final class CredentialWatch: Sendable {
   private struct Entry {
     let caller: Caller
     weak var holder: (any CredentialHolder)?
   }
 
-  // Protects the entries; not held while one ends.
+  // Protects the entries; not held while `end(_:)` is called.
   private let entries = Mutex<[Entry]>([])
 
   /// Watches `holder` for as long as it exists. O(1).

@@ -1,7 +1,8 @@
 // JWT → caller.
 //
-// Promises: a verified token is kept until it expires, so that its signature is verified once. Every
-// refusal verifies one signature, also of a text that is no JWT, so its duration reveals nothing.
+// Promises: a verified token is kept until keys are fetched or too many are kept, so that its signature is
+// verified once. Every refusal verifies at least one signature if there are keys, so that malformed text is
+// not refused faster.
 // Fetching keys never blocks a request's thread: a request with an unknown key is handled again after
 // the keys were fetched.
 
@@ -131,7 +132,7 @@ package final class JWTVerifier: Sendable {
       {
         (state.verified, state.verifiedBytes) = ([:], 0)
       }
-      state.verified[digest] = caller
+      guard state.verified.updateValue(caller, forKey: digest) == nil else { return }
       state.verifiedBytes += bytes
     }
   }
@@ -172,12 +173,13 @@ extension JWTVerifier {
     guard let source else { return }
     let retry = min(Self.minInterval, source.interval)
     let isDue = state.withLock { state in
-      Self.age(state) >= (state.hasFailed ? retry : source.interval)
+      !state.isFetching && Self.age(state) >= (state.hasFailed ? retry : source.interval)
     }
     if isDue { fetch {} }
   }
 
-  /// Fetches the keys unless a fetch is running, and calls `body` on another thread afterwards.
+  /// Calls `body` on another thread: after the running fetch of the keys or a new one, or at once if the last
+  /// one has just ended or too many requests wait.
   func whenFetched(_ body: @escaping @Sendable () -> Void) {
     if mayFetch { fetch(body) } else { startThread(body) }
   }
