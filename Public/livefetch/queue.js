@@ -180,7 +180,9 @@ export class SaveQueue {
     } catch (error) {
       if (item.signal?.aborted || isRefusal(error)) return this.#finish(item, error);
       // With these answers nothing was saved, so the key has not begun to age.
-      if ([401, 429].includes(error.status) || error.code === 'file-damaged') await this.#store(item, { ...save, sentAt: undefined });
+      if ([401, 429].includes(error.status) || error.code === 'file-damaged') {
+        await this.#store(item, { ...save, sentAt: undefined });
+      }
       throw error;
     }
     return this.#finish(item, null, data);

@@ -185,13 +185,6 @@ static inline struct MHD_Response *chttp_response_of_length(uint64_t length) {
   return MHD_create_response_from_callback(length, 16, chttp_no_bytes, NULL, NULL);
 }
 
-// A response of known length, pulled from `read` in blocks.
-static inline struct MHD_Response *chttp_response_of_blocks(
-    uint64_t length, size_t block, MHD_ContentReaderCallback read, void *context,
-    MHD_ContentReaderFreeCallback release) {
-  return MHD_create_response_from_callback(length, block, read, context, release);
-}
-
 // A response of unknown length, pulled from `read`.
 static inline struct MHD_Response *chttp_response_of_stream(
     size_t block, MHD_ContentReaderCallback read, void *context,

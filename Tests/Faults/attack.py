@@ -93,7 +93,7 @@ def new_key(program, file, name):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1]
 
 
-def held(server, seconds, faults):
+def saves_and_diffs(server, seconds, faults):
     """The 99th percentiles of saves, and of the times until their diffs."""
     diffs = DiffProber(server, "tree", "name")
     time.sleep(seconds)
@@ -110,7 +110,7 @@ def run(program, folder, seconds):
     with Server(program, file, "--query-timeout", str(LIMIT)) as server:
         server.headers = {"Authorization": f"Bearer {honest}"}
         # One after the other, because the threads of this process would wait for each other.
-        alone = held(server, seconds / 2, faults)
+        alone = saves_and_diffs(server, seconds / 2, faults)
         prober = Prober(server, "tree", "id")
         time.sleep(seconds / 2)
         before = prober.take()
@@ -119,7 +119,7 @@ def run(program, folder, seconds):
         time.sleep(seconds)
         figure = compared(before, prober.take(), faults)
         prober.end()
-        times = dict(zip(("saves", "diffs"), zip(alone, held(server, seconds, faults))))
+        times = dict(zip(("saves", "diffs"), zip(alone, saves_and_diffs(server, seconds, faults))))
         outcomes = json.loads(process.communicate(timeout=60)[0])
         faults += prober.faults
         if (status := server.process.poll()) is not None:

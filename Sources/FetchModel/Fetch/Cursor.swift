@@ -1,9 +1,9 @@
 // The text of a position in an order, which clients send back in `after`.
 //
 // It is base64url of the order's signature, the length of the section's part of the key, the offset of the
-// id in the key, each with four bytes, and the key. A cursor of another order is refused. Clients may send anything, so every byte is
-// validated: a decoded key is one that this order's encoder could have written. The empty key is the
-// position before all objects.
+// id in the key, each with four bytes, and the key. A cursor of another order is refused. Clients may send
+// anything, so every byte is validated: a decoded key is one that this order's encoder could have written.
+// The empty key is the position before all objects.
 
 import Bytes
 

@@ -135,7 +135,7 @@ struct WriterGroup {
       try files?.check(connection)
       return results
     } catch .damaged {
-      // A reader has found it meanwhile. The commit is in the log.
+      // A reader has found damage meanwhile. The commit is in the log.
       return results
     } catch {
       return results.map { $0.flatMap { _ in .failure(.store(error)) } }

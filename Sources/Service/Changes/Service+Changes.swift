@@ -72,7 +72,7 @@ extension Service {
     context.begin(.wait)
     pools.readLong(for: context.callerID, refused: context.refuse) { [self] in
       let poll = ChangePoll(context, query)
-      guard !poll.respond(isFinal: query.wait == 0, isFirst: true) else { return }
+      guard !poll.respond(isFinal: query.wait == 0, mayRetry: true) else { return }
       history.add(poll)
       context.endsWithCredential(poll)
       context.exchange.onDisconnect { [history, weak poll] in poll.map(history.remove) }
@@ -83,7 +83,7 @@ extension Service {
         history.run { _ = poll.respond(isFinal: true) }
       }
       // A save may have been committed between the first read and the subscription.
-      if poll.respond(isFinal: false, isFirst: true) { history.remove(poll) }
+      if poll.respond(isFinal: false, mayRetry: true) { history.remove(poll) }
     }
   }
 
@@ -116,8 +116,8 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
   /// Responds if there are saves or an error, and in any case if `isFinal` or at the service's end.
   /// Returns true once it has responded, or another service does so.
   ///
-  /// - Parameter isFirst: true for the reads of the request itself; another service may repeat them.
-  func respond(isFinal: Bool, isFirst: Bool = false) -> Bool {
+  /// - Parameter mayRetry: true for the reads of the request itself; another service may repeat them.
+  func respond(isFinal: Bool, mayRetry: Bool = false) -> Bool {
     let service = context.service
     let isFinal = isFinal || service.isDraining
     let result: Result<ChangeHistory?, StoreError>
@@ -134,7 +134,7 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
       return false
     }
     guard claimResponse() else { return true }
-    if isFirst, case .failure(let error) = result, context.retry(after: error) { return true }
+    if mayRetry, case .failure(let error) = result, context.retry(after: error) { return true }
     context.perform { () throws(Problem) in
       if !hasSaves, let problem = service.pollProblem { throw problem }
       context.respond(json: try json(of: result))

@@ -38,26 +38,13 @@ struct ScopeRuleMatrixTests {
     return fixture
   }
 
-  struct Case: Sendable {
-    let method: String
-    let target: String
-    let body: String?
-    /// By `read`, `write`, `read` and `write`, `admin`, all three, and the server's token.
-    let statuses: [Int]
-
-    init(_ method: String, _ target: String, _ statuses: [Int]) {
-      self.init(method, target, nil, statuses)
-    }
-
-    init(_ method: String, _ target: String, _ body: String?, _ statuses: [Int]) {
-      (self.method, self.target, self.body, self.statuses) = (method, target, body, statuses)
-    }
-  }
+  typealias Case = ScopeMatrixTests.Case
 
   private static let insert = #"{"changes":[{"insert":"Note","values":{"title":"x","owner":@}}]}"#
   private static let update = #"{"changes":[{"update":"Note","id":@,"values":{"title":"x"}}]}"#
 
-  /// None of them changes what another one answers.
+  /// By `read`, `write`, `read` and `write`, `admin`, all three, and the server's token. Each request has a store
+  /// of its own.
   static let cases = [
     Case("GET", "/v1/objects/Note", [200, 403, 200, 403, 200, 200]),
     Case("HEAD", "/v1/objects/Note", [200, 403, 200, 403, 200, 200]),

@@ -40,11 +40,11 @@ struct ScopeMatrixTests {
     [("Authorization", "Bearer \(credential)")]
   }
 
-  private struct Case {
+  /// A request, and the status that each of a test's callers gets.
+  struct Case: Sendable {
     let method: String
     let target: String
-    var body: String?
-    /// By `read`, `write`, `admin`, and the server's token.
+    let body: String?
     let statuses: [Int]
 
     init(_ method: String, _ target: String, _ statuses: [Int]) {
@@ -52,13 +52,11 @@ struct ScopeMatrixTests {
     }
 
     init(_ method: String, _ target: String, _ body: String?, _ statuses: [Int]) {
-      self.method = method
-      self.target = target
-      self.body = body
-      self.statuses = statuses
+      (self.method, self.target, self.body, self.statuses) = (method, target, body, statuses)
     }
   }
 
+  /// By `read`, `write`, `admin`, and the server's token.
   private static let cases = [
     Case("GET", "/v1", [200, 403, 403, 200]),
     Case("HEAD", "/v1", [200, 403, 403, 200]),
