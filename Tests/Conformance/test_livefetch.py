@@ -189,6 +189,15 @@ class Requesting(unittest.TestCase):
         keys = {line for text in server.requests for line in text.split("\r\n") if "Idempotency" in line}
         self.assertEqual((len(server.requests), len(keys)), (4, 1))
 
+    def test_a_save_waits_for_a_damaged_file_and_not_after_another_internal_error(self):
+        damaged = answer(500, {"status": 500, "code": "file-damaged"})
+        server = Answering(damaged, answer(200, {"inserted": 1}))
+        self.assertEqual(livefetch.Client(server.url).save([]), {"inserted": 1})
+        server = Answering(answer(500, {"status": 500, "code": "internal-error"}), answer(200, {}))
+        with self.assertRaises(livefetch.LiveFetchError):
+            livefetch.Client(server.url).save([])
+        self.assertEqual(len(server.requests), 1)
+
     def test_close_ends_a_save_that_waits_for_its_next_attempt(self):
         busy = answer(503, {"status": 503, "code": "busy"}, "Retry-After: 3600")
         client = livefetch.Client(Answering(busy).url)

@@ -248,6 +248,18 @@ test('saves that wait are shown as pending, also by the page that comes after a 
   assert.equal(live.current.count, 2);
 });
 
+test('a save waits while the file is damaged, another internal error refuses it', async (context) => {
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [
+    (response) => json(response, { code: 'file-damaged', title: 'Internal server error' }, 500),
+    (response) => json(response, answer(1)),
+    (response) => json(response, { code: 'internal-error', title: 'Internal server error' }, 500)] });
+  const client = connect(address, { offline: memoryStorage() });
+  context.after(() => client.close());
+  assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
+  await assert.rejects(client.update('T', 2, { n: 1 }), { code: 'internal-error' });
+  assert.deepEqual(saves(requests).map(({ body }) => body.changes[0].id), [1, 1, 2]);
+});
+
 test('a save waits while the credential is refused', async (context) => {
   const { address } = await served(context, { '/v1': about,
     '/v1/save': [(response) => json(response, { code: 'unauthorized', title: 'Unauthorized' }, 401), (response) => json(response, answer(1))] });
