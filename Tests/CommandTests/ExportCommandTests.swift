@@ -110,20 +110,24 @@ struct ExportCommandTests {
     #expect(refused.errors.contains("write the values into --where"), "\(refused.errors)")
   }
 
-  @Test("A limit that is not a whole number from 0 is refused, for a file and a server")
-  func exportLimit() throws {
+  @Test(
+    "A limit or an offset that is not a whole number from 0 is refused, for a file and a server",
+    arguments: ["--limit", "--offset"])
+  func exportCounts(option: String) throws {
     let folder = try fixture()
     let server = try folder.serve("w.sqlite")
     for store in ["w.sqlite", server.address] {
-      for limit in ["abc", "+1", "2147483648", ""] {
-        let run = try folder.run("export", store, "City", "--limit", limit)
-        #expect(run.status == 64, "\(limit)")
+      for count in ["abc", "+1", "2147483648", ""] {
+        let run = try folder.run("export", store, "City", option, count)
+        #expect(run.status == 64, "\(count)")
         #expect(run.output == "")
         #expect(run.errors.contains("takes a whole number from 0 to 2147483647"), "\(run.errors)")
       }
-      let none = try folder.run("export", store, "City", "--limit", "0", "--select", "name")
+      let isLimit = option == "--limit"
+      let none = try folder.run(
+        "export", store, "City", option, isLimit ? "0" : "9", "--select", "name")
       #expect(none.output == "id,name\n")
-      let unknown = try folder.run("export", store, "Cyti", "--limit", "0")
+      let unknown = try folder.run("export", store, "Cyti", option, "0")
       #expect(unknown.status == 64)
     }
   }

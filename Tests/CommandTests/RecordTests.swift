@@ -72,6 +72,32 @@ struct RecordTests {
     for secret in ["Lima", "Vik", "s3cret", "Bearer"] { #expect(!text.contains(secret)) }
   }
 
+  @Test("A line has the number of items that its answer lists")
+  func itemCounts() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve("w.sqlite", ["--log-requests", "--log-format", "json"])
+    let head = try ask(address, "/v1/objects/City/2", "X-Request-Id: object\r\n")
+    let token = try #require(head.firstMatch(of: /LiveFetch-Token: (\S+)/)).1
+    let two =
+      #"{"changes":[{"update":"City","id":1,"values":{"population":1}},"#
+      + #"{"update":"City","id":2,"values":{"population":2}}]}"#
+    _ = try ask(address, "/v1/save", method: "POST", "X-Request-Id: save\r\n", body: two)
+    let fetch = "/v1/objects/City?sort=name&since=\(token)&wait=0"
+    _ = try ask(address, fetch, "X-Request-Id: diff\r\n")
+    _ = try ask(address, fetch + "&as=count", "X-Request-Id: count\r\n")
+    _ = try ask(address, "/v1/changes?since=\(token)&wait=0", "X-Request-Id: changes\r\n")
+    let one = #"{"entity":"City","where":"id == 1","since":"\#(token)"}"#
+    let group = #"{"wait":0,"fetches":{"a":\#(one),"b":{"entity":"City","limit":1}}}"#
+    _ = try ask(address, "/v1/live", method: "POST", "X-Request-Id: group\r\n", body: group)
+    let lines = try lines(folder, "serve.log.err", count: 6)
+    let counts = Dictionary(lines.map { ($0["id"]?.string, $0["items"]) }) { first, _ in first }
+    #expect(
+      counts == [
+        "object": .number("1"), "save": .number("2"), "diff": .number("2"), "count": .number("0"),
+        "changes": .number("2"), "group": .number("2"),
+      ])
+  }
+
   @Test(
     "A request that is not HTTP has a line with its status, whose id the answer has",
     arguments: [

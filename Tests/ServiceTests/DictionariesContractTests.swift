@@ -241,6 +241,18 @@ struct DictionariesContractTests {
     }
   }
 
+  @Test func aCollectionOfAGroupIsRefusedWithAdviceThatHelps() throws {
+    let answer = try ServedFile(dictionariesFixture).ask(
+      "/v1/objects/country?as=dictionaries&select=continent,@count&group=continent"
+        + "&having=city.@count%3E1")
+    #expect(answer.status == 400)
+    #expect(answer.code == "bad-parameter")
+    #expect(
+      answer.text.contains(
+        "`city` differs from object to object of a group: a group has no collections, only aggregates "
+          + "of its objects, like `@count`"), "\(answer.text)")
+  }
+
   @Test func parametersOfDictionariesAreRefusedInOtherFetches() throws {
     let file = try ServedFile(dictionariesFixture)
     for query in ["group=name", "having=n>1", "distinct=true"] {

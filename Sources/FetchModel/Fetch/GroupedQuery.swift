@@ -77,9 +77,18 @@ public struct GroupedQuery: Sendable, Hashable {
 
   /// The aggregate that an attribute of the fetched entity represents; nil for a real attribute.
   public func aggregate(_ path: PropertyPath) -> Aggregate? {
-    guard path.steps.isEmpty, case .attribute(let index) = path.target, index >= firstAggregate
+    aggregates.represented(by: path, first: firstAggregate)
+  }
+}
+
+extension [GroupedQuery.Aggregate] {
+  /// The aggregate that an attribute of the fetched entity represents; nil for a real attribute.
+  ///
+  /// - Parameter first: the index of the attribute that represents the first aggregate.
+  func represented(by path: PropertyPath, first: Int) -> GroupedQuery.Aggregate? {
+    guard path.steps.isEmpty, case .attribute(let index) = path.target, index >= first
     else { return nil }
-    return aggregates[index - firstAggregate]
+    return self[index - first]
   }
 }
 

@@ -7,7 +7,7 @@ extension GroupedQueryResolver {
   mutating func replacingAggregates(
     in expression: Expression
   ) throws(PredicateError) -> Expression {
-    if let aggregate = try aggregate(expression) {
+    if let aggregate = try namedAggregate(expression) {
       return attribute(for: aggregate, at: expression.range)
     }
     return try expression.rewriting { (part) throws(PredicateError) in try nested(part) }
@@ -19,7 +19,7 @@ extension GroupedQueryResolver {
 
   /// An aggregate within something else, which has to be one value.
   private mutating func nested(_ part: Expression) throws(PredicateError) -> Expression? {
-    guard let aggregate = try aggregate(part) else { return nil }
+    guard let aggregate = try namedAggregate(part) else { return nil }
     guard aggregate.value.function != nil else {
       throw PredicateError(
         .typeMismatch, at: part.range.lowerBound, found: "`\(aggregate.name)`, several values",
@@ -46,7 +46,7 @@ extension GroupedQueryResolver {
   }
 
   /// The aggregate that `expression` is; nil if it is none.
-  private func aggregate(_ expression: Expression) throws(PredicateError) -> NamedAggregate? {
+  private func namedAggregate(_ expression: Expression) throws(PredicateError) -> NamedAggregate? {
     guard case .keyPath(nil, let components) = expression.kind,
       case .collectionOperator? = components.first?.kind
     else { return nil }
@@ -63,7 +63,7 @@ extension GroupedQueryResolver {
           expected: "a property's name in an aggregate")
       }
     }
-    let value = try aggregate(operators, names, at: expression.range)
+    let value = try resolved(operators, names, at: expression.range)
     let name = operators.reversed().map { "@\($0.rawValue)." }.joined()
     return NamedAggregate(name: name + names.joined(separator: "."), value: value)
   }
@@ -78,7 +78,8 @@ extension GroupedQueryResolver {
       advice: nearestName(to: name, among: names).map { "did you mean `@\($0)`?" })
   }
 
-  private func aggregate(
+  /// The aggregate that the operators make of a key path.
+  private func resolved(
     _ operators: [CollectionOperator], _ names: [String], at range: SourceRange
   ) throws(PredicateError) -> GroupedQuery.Aggregate {
     let functions = operators.filter { $0 != .distinctUnionOfObjects }
@@ -146,15 +147,5 @@ extension GroupedQueryResolver {
       case .attribute(let index) = path.target
     else { return nil }
     return model.entities[model.walk(path).end].attributes[index].dateFormat
-  }
-
-  /// The aggregate that a path of the extended model represents.
-  static func aggregate(
-    _ path: PropertyPath, _ aggregates: [GroupedQuery.Aggregate], first: Int
-  ) -> GroupedQuery.Aggregate? {
-    guard path.steps.isEmpty, case .attribute(let index) = path.target, index >= first else {
-      return nil
-    }
-    return aggregates[index - first]
   }
 }

@@ -34,10 +34,13 @@ extension GroupedQueryResolver {
 
   private func refusal(_ parameter: String, _ path: PropertyPath) -> FetchRequestError {
     let text = model.text(of: path)
+    let advice =
+      model.isToMany(path)
+      ? "a group has no collections, only aggregates of its objects, like `@count`"
+      : "put it into `group`, or take an aggregate of it, like `@max.\(text)`"
     return .badValue(
       parameter: parameter,
-      detail: "`\(text)` differs from object to object of a group: put it into `group`, or take an "
-        + "aggregate of it, like `@max.\(text)`")
+      detail: "`\(text)` differs from object to object of a group: \(advice)")
   }
 
   /// True if an expression of the request contains an aggregate, at any depth.
@@ -55,8 +58,8 @@ extension GroupedQueryResolver {
   /// True if a column holds the distinct values of a group.
   func isCollection(_ value: ResolvedExpression) -> Bool {
     guard case .path(let path) = value,
-      let aggregate = Self.aggregate(
-        path.path, aggregates, first: model.entities[entity].attributes.count)
+      let aggregate = aggregates.represented(
+        by: path.path, first: model.entities[entity].attributes.count)
     else { return false }
     return aggregate.function == nil
   }

@@ -266,7 +266,7 @@ extension GroupedQueryResolver {
   private mutating func record(_ resolver: PredicateResolver) {
     isNondeterministic = isNondeterministic || resolver.isNondeterministic
     for path in resolver.paths {
-      guard let real = Self.aggregate(path, aggregates, first: firstAggregate) else {
+      guard let real = aggregates.represented(by: path, first: firstAggregate) else {
         record(path)
         continue
       }

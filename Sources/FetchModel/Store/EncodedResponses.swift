@@ -34,6 +34,8 @@ public struct EncodedDiff: Sendable, Hashable {
   public let to: Token
   /// True if the wait ended without a change.
   public let isEmpty: Bool
+  /// The number of items that the diff lists, or of dictionaries that it sends whole; 0 for a count.
+  public let itemCount: Int
   /// The numbers of bytes of `json` before the ends of the tokens' texts.
   private let (fromEnd, toEnd): (Int, Int)
 
@@ -42,10 +44,13 @@ public struct EncodedDiff: Sendable, Hashable {
   /// - Parameters:
   ///   - fromEnd: the number of bytes of `json` before the end of the text of `from`.
   ///   - toEnd: the same for `to`, which follows `from`.
-  public init(json: [UInt8], to: Token, isEmpty: Bool, fromEnd: Int, toEnd: Int) {
+  public init(
+    json: [UInt8], to: Token, isEmpty: Bool, itemCount: Int = 0, fromEnd: Int, toEnd: Int
+  ) {
     self.json = json
     self.to = to
     self.isEmpty = isEmpty
+    self.itemCount = itemCount
     (self.fromEnd, self.toEnd) = (fromEnd, toEnd)
   }
 

@@ -252,6 +252,12 @@ public struct SaveRecord: Sendable {
   /// The ids of deleted objects.
   public let deleted: [Int: [ObjectID]]
 
+  /// The number of objects that it changed.
+  public var objectCount: Int {
+    inserted.values.reduce(0) { $0 + $1.count } + updated.values.reduce(0) { $0 + $1.count }
+      + deleted.values.reduce(0) { $0 + $1.count }
+  }
+
   /// Makes a save record.
   public init(
     token: Token, at: Instant, inserted: [Int: [ObjectID]],

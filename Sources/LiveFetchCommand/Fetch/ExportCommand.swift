@@ -139,7 +139,7 @@ struct ExportCommand: ParsableCommand {
     let parameters = query.map { name, value in
       let isCount = name == "limit" || name == "offset"
       return JSON.Member(
-        name: name, value: isCount && Int(value) != nil ? .number(value) : .string(value))
+        name: name, value: isCount ? .number(value) : .string(value))
     }
     let body = JSON.object(members + parameters).bytes
     return try remote.json("POST", "/v1/fetch", body: body, predicate: fetch.predicate)

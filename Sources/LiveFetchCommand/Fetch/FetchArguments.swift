@@ -20,7 +20,8 @@ struct FetchArguments: ParsableArguments {
 
   @Option(
     name: .customLong("var"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("A value for '$NAME' in the predicate.", valueName: "name=value"))
+    help: ArgumentHelp(
+      "A value for '$NAME' in the predicate (repeatable).", valueName: "name=value"))
   var variables: [String] = []
 
   @Option(
@@ -33,8 +34,9 @@ struct FetchArguments: ParsableArguments {
     help: ArgumentHelp("The maximum number of objects.", valueName: "n"), transform: Self.count)
   var limit: Int?
 
-  @Option(help: ArgumentHelp("The number of objects to skip.", valueName: "n"))
-  var offset: String?
+  @Option(
+    help: ArgumentHelp("The number of objects to skip.", valueName: "n"), transform: Self.count)
+  var offset: Int?
 
   @Option(help: ArgumentHelp("The values to show: name,country.name.", valueName: "keys"))
   var select: String?
@@ -57,8 +59,8 @@ struct FetchArguments: ParsableArguments {
   var query: [(name: String, value: String)] {
     var query: [(name: String, value: String)] = []
     let single = [
-      ("where", predicate), ("sort", sort), ("limit", limit.map(String.init)), ("offset", offset),
-      ("select", select),
+      ("where", predicate), ("sort", sort), ("limit", limit.map(String.init)),
+      ("offset", offset.map(String.init)), ("select", select),
     ]
     for (name, value) in single {
       if let value { query.append((name, value)) }

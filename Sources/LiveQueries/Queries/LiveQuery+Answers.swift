@@ -100,7 +100,7 @@ extension LiveQuery {
       tail.append(contentsOf: change.changedJSON(key.selection))
       tail.append(json: "}")
     }
-    return AnswerBody(head: head, tail: tail, to: token)
+    return AnswerBody(head: head, tail: tail, to: token, itemCount: isEmpty ? 0 : 1)
   }
 
   private func itemsBody(
@@ -228,6 +228,8 @@ extension AnswerBody {
     var (head, tail): ([UInt8], [UInt8]) = ([], [])
     diff.appendHead(to: &head)
     diff.appendTail(to: &tail)
-    self.init(head: head, tail: tail, to: to)
+    let itemCount =
+      diff.deleted.count + diff.inserted.count + diff.moved.count + diff.updated.count
+    self.init(head: head, tail: tail, to: to, itemCount: itemCount)
   }
 }

@@ -18,7 +18,8 @@ extension LiveQuery {
     let new = log.quietStart(of: context.token.position)
     var before = view.results[old]
     if before != nil, before == view.results[new] { return nil }
-    let body = Self.members(of: try context.transaction.dictionaries(of: plan, at: .now))
+    let result = try context.transaction.dictionaries(of: plan, at: .now)
+    let body = Self.members(of: result)
     let after = ResultFingerprint(body)
     if before == nil {
       let past = try context.transaction.dictionaries(of: plan, at: .past(base))
@@ -31,7 +32,8 @@ extension LiveQuery {
     tail.append(json: ",\"reset\":true,")
     tail.append(contentsOf: body)
     tail.append(json: "}")
-    return AnswerBody(head: entityHead, tail: tail, to: context.token)
+    return AnswerBody(
+      head: entityHead, tail: tail, to: context.token, itemCount: result.count)
   }
 
   private static func members(of result: GroupedResult) -> [UInt8] {

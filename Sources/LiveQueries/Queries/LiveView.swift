@@ -91,6 +91,8 @@ struct AnswerBody {
   /// After the token that the diff leads to.
   let tail: [UInt8]
   var to: Token
+  /// See ``EncodedDiff/itemCount``.
+  var itemCount = 0
 
   /// The size in bytes, without the tokens.
   var size: Int { head.count + tail.count }
@@ -106,6 +108,7 @@ struct AnswerBody {
     json.append(jsonString: to.description)
     let toEnd = json.count - 1
     json.append(contentsOf: tail)
-    return EncodedDiff(json: json, to: to, isEmpty: isEmpty, fromEnd: fromEnd, toEnd: toEnd)
+    return EncodedDiff(
+      json: json, to: to, isEmpty: isEmpty, itemCount: itemCount, fromEnd: fromEnd, toEnd: toEnd)
   }
 }

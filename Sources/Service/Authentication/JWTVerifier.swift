@@ -93,7 +93,7 @@ package final class JWTVerifier: Sendable {
     }
     let isKnownKey = token.keyID.map { id in keys.contains { $0.id == id } } ?? !fitting.isEmpty
     if !isKnownKey {
-      if mayFetch { return .pending }
+      if source != nil, state.withLock({ Self.mayFetch($0) }) { return .pending }
       // Keys may have arrived since they were read above.
       if state.withLock({ $0.lastFetch }) != lastFetch { return verify(text, digest, at: time) }
     }
@@ -156,12 +156,9 @@ extension JWTKey {
 
 extension JWTVerifier {
   /// True if an unknown key is a reason to fetch, or a fetch runs that a request may wait for.
-  private var mayFetch: Bool {
-    guard source != nil else { return false }
-    return state.withLock { state in
-      guard state.waiting.count < Self.maxWaiting else { return false }
-      return state.isFetching || Self.age(state) >= Self.minInterval
-    }
+  private static func mayFetch(_ state: State) -> Bool {
+    guard state.waiting.count < maxWaiting else { return false }
+    return state.isFetching || age(state) >= minInterval
   }
 
   private static func age(_ state: State) -> Duration {
@@ -172,26 +169,28 @@ extension JWTVerifier {
   package func refreshIfDue() {
     guard let source else { return }
     let retry = min(Self.minInterval, source.interval)
-    let isDue = state.withLock { state in
-      !state.isFetching && Self.age(state) >= (state.hasFailed ? retry : source.interval)
-    }
-    if isDue { fetch {} }
+    _ = fetch(if: { !$0.isFetching && Self.age($0) >= ($0.hasFailed ? retry : source.interval) }) {}
   }
 
   /// Calls `body` on another thread: after the running fetch of the keys or a new one, or at once if the last
   /// one has just ended or too many requests wait.
   func whenFetched(_ body: @escaping @Sendable () -> Void) {
-    if mayFetch { fetch(body) } else { startThread(body) }
+    if !fetch(if: Self.mayFetch, then: body) { startThread(body) }
   }
 
-  private func fetch(_ body: @escaping @Sendable () -> Void) {
-    guard let source else { return body() }
-    let isFirst = state.withLock { state in
+  /// Calls `body` on another thread after the running fetch or a new one, if `isDue` says so. Returns false
+  /// otherwise.
+  private func fetch(
+    if isDue: (State) -> Bool, then body: @escaping @Sendable () -> Void
+  ) -> Bool {
+    guard let source else { return false }
+    let (isWanted, isFirst) = state.withLock { state in
+      guard isDue(state) else { return (false, false) }
       state.waiting.append(body)
       defer { state.isFetching = true }
-      return !state.isFetching
+      return (true, !state.isFetching)
     }
-    guard isFirst else { return }
+    guard isFirst else { return isWanted }
     Task {
       do {
         self.finish(try await JWTKey.keys(fetched: try await source.fetch()))
@@ -200,6 +199,7 @@ extension JWTVerifier {
         source.onFailure("\(error)")
       }
     }
+    return true
   }
 
   /// - Parameter keys: nil if fetching failed; the earlier keys are kept then.

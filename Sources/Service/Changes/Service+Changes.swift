@@ -159,7 +159,9 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     of result: Result<ChangeHistory?, StoreError>
   ) throws(Problem) -> [UInt8] {
     switch result {
-    case .success(let history?): return try context.service.json(of: history, query)
+    case .success(let history?):
+      context.tracker?.record(items: history.saves.reduce(0) { $0 + $1.objectCount })
+      return try context.service.json(of: history, query)
     case .success(nil): throw .tokenExpired
     case .failure(let error): throw Problem(error)
     }

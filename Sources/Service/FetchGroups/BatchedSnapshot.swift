@@ -22,6 +22,8 @@ struct BatchedSnapshot {
   private var results: [Int: [UInt8]] = [:]
   /// The bytes of the results and the fetches' names.
   private var size = 0
+  /// The number of items of the diffs and snapshots.
+  private(set) var itemCount = 0
 
   /// The longest time for diffs; they take at most half of the time that there is. Fetches without a diff
   /// by then get a snapshot.
@@ -62,7 +64,9 @@ struct BatchedSnapshot {
       of: resumed, columns: service.store.columns, within: time, upTo: maxBytes
     ) { index = $0 }.answers
     for (index, answer) in known {
-      if case .diff(let diff) = answer { add(diff.json(tags: fetches[index].tags), of: index) }
+      guard case .diff(let diff) = answer else { continue }
+      itemCount += diff.itemCount
+      add(diff.json(tags: fetches[index].tags), of: index)
     }
     return resumed.map(\.index).filter { known[$0] == nil || known[$0] == .expired }
   }
@@ -101,6 +105,7 @@ struct BatchedSnapshot {
   ) throws(StoreError) {
     leaveProcessorBriefly()
     let snapshot = try transaction.snapshot(of: fetches[index].plan)
+    itemCount += snapshot.count ?? 0
     add(snapshot.json(tag: tag), of: index)
   }
 

@@ -80,6 +80,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
       }
       guard let body = try body(of: results) else { return querySnapshots() }
       context.begin(.respond)
+      context.tracker?.record(items: results.reduce(0) { $0 + $1.answer.itemCount })
       let newest = token ?? context.service.store.newestToken
       context.respond(json: body.finish(newest.tagged(context.tokenTag)))
     }
@@ -149,6 +150,7 @@ extension FetchGroupPoll {
         }
       }
       context.begin(.respond)
+      context.tracker?.record(items: reading.itemCount)
       json.map { context.respond(json: $0) } ?? context.refuse(reading.tooLarge)
     } catch {
       let problem: Problem =

@@ -68,6 +68,7 @@ final class FetchPoll: DiffWaiter {
     if !answer.hasChanges, let problem = context.service.pollProblem {
       return context.refuse(problem)
     }
+    context.tracker?.record(items: answer.itemCount)
     let variant = SharedResponses.Variant(
       cors: context.service.corsOrigins.variant(of: context.request), tags: tags)
     let response = responses.response(for: variant) { self.response(to: answer) }
@@ -96,4 +97,7 @@ extension FetchPoll: CredentialHolder {
 extension LiveAnswer {
   /// True if it is a diff with changes.
   var hasChanges: Bool { if case .diff(let diff) = self { !diff.isEmpty } else { false } }
+
+  /// The number of items of a diff.
+  var itemCount: Int { if case .diff(let diff) = self { diff.itemCount } else { 0 } }
 }

@@ -84,6 +84,7 @@ extension Service {
       try store.object(query.id, of: query.plan, queryClass: queryClass)
     } then: { object throws(Problem) in
       guard let object else { throw Self.noSuchObject }
+      context.tracker?.record(items: 1)
       context.respond(with: object, query)
     }
   }
