@@ -169,7 +169,10 @@ extension JWTVerifier {
   package func refreshIfDue() {
     guard let source else { return }
     let retry = min(Self.minInterval, source.interval)
-    _ = fetch(if: { !$0.isFetching && Self.age($0) >= ($0.hasFailed ? retry : source.interval) }) {}
+    let isDue = { (state: State) in
+      !state.isFetching && Self.age(state) >= (state.hasFailed ? retry : source.interval)
+    }
+    _ = fetch(if: isDue, then: {})
   }
 
   /// Calls `body` on another thread: after the running fetch of the keys or a new one, or at once if the last
