@@ -18,9 +18,10 @@ struct AccessCommand: ParsableCommand {
         EXAMPLES
           livefetch access check notes.sqlite
           livefetch access check notes.sqlite --access rules.json
+          livefetch access check postgres://host/notes --access rules.json
         """)
 
-    @Argument(help: "A SQLite file.", completion: .file())
+    @Argument(help: "The SQLite file, or the URL of a PostgreSQL database.", completion: .file())
     var store: String
 
     @Option(
@@ -29,22 +30,16 @@ struct AccessCommand: ParsableCommand {
     var access: String?
 
     func run() throws {
-      try requireFile(store)
+      let location = StoreLocation(store)
+      try location.check()
       let given = try access.map { try AccessDeclaration(atPath: $0) }
-      let model = try openedModel()
+      let model = try location.model()
       guard let declaration = given ?? model.file.flatMap({ AccessDeclaration($0) }) else {
-        return print("\(store): no access rules; every caller may read and change everything")
+        return print(
+          "\(location.name): no access rules; every caller may read and change everything")
       }
-      try declaration.checked(model, file: access ?? store)
+      try declaration.checked(model, file: access ?? location.name)
       for line in declaration.lines(model) { print(line) }
-    }
-
-    private func openedModel() throws -> Model {
-      do throws(StoreError) {
-        return try SQLiteStore.model(path: store)
-      } catch {
-        throw failure("\(store): \(error.message)", error.exitStatus)
-      }
     }
   }
 }

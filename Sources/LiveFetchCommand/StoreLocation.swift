@@ -39,6 +39,16 @@ enum StoreLocation: Sendable {
   /// Ends the command if the store is a file that does not exist.
   func check() throws { if let path { try requireFile(path) } }
 
+  /// Returns the model of the store, which may be served meanwhile.
+  func model() throws -> Model {
+    guard let path else {
+      let opened = try openToRead()
+      defer { opened.close() }
+      return opened.model
+    }
+    return try reportingErrors(of: path) { try SQLiteStore.model(path: path) }
+  }
+
   /// Opens the store for reading only, which does not disturb processes that serve or write it.
   func openToRead(timeout: Double = 600) throws -> any ReopenableStore {
     switch self {

@@ -124,6 +124,59 @@ struct DatabaseCommandTests {
     #expect(result.errors.contains("pg_dump") == (arguments[0] != "alter"), "\(result.errors)")
   }
 
+  @Test("`access check` lists the rules of a database, and reports one that does not match")
+  func accessRules() throws {
+    let database = try Database()
+    let rules = #"{"default":true,"entities":{"city":{"access":{"read":"population > 0"}}}}"#
+    try database.folder.write(rules, to: "rules.json")
+    let fits = try database.folder.run(
+      "access", "check", database.target, "--access", "rules.json")
+    #expect(fits.status == 0, "\(fits.errors)")
+    #expect(
+      fits.output == """
+        city read: population > 0
+        city insert: true
+        city update: true
+        city delete: true
+        country read: true
+        country insert: true
+        country update: true
+        country delete: true
+
+        """)
+    try database.folder.write(
+      rules.replacingOccurrences(of: "population", with: "people"), to: "rules.json")
+    let wrong = try database.folder.run(
+      "access", "check", database.target, "--access", "rules.json")
+    #expect(wrong.status == 65)
+    #expect(wrong.errors.contains("people"), "\(wrong.errors)")
+    let none = try database.folder.run("access", "check", database.target)
+    #expect(
+      none.output.hasSuffix(": no access rules; every caller may read and change everything\n"))
+  }
+
+  @Test("The `model` commands read the model that a database contains")
+  func storedModel() throws {
+    let database = try Database()
+    let without = try database.folder.run("model", "show", database.target)
+    #expect(without.status == 65)
+    #expect(without.errors.contains("the database contains no model"), "\(without.errors)")
+    let target = try PostgresServer.shared().newDatabase()
+    let model = #"{"entities":[{"name":"Note","attributes":[{"name":"text","type":"string"}]}]}"#
+    try database.folder.write(model, to: "1.json")
+    let (server, _) = try database.folder.serve(target, ["--model", "1.json"])
+    let shown = try database.folder.run("model", "show", target)
+    #expect(shown.output == "Note\n  text: string?\n", "\(shown.errors)")
+    let exported = try database.folder.run("model", "export", target)
+    try database.folder.write(exported.output, to: "2.json")
+    #expect(try database.folder.run("model", "diff", target, "2.json").output == "")
+    try database.folder.write(
+      model.replacingOccurrences(of: #""name":"text","#, with: #""name":"title","#), to: "3.json")
+    let difference = try database.folder.run("model", "diff", target, "3.json")
+    #expect(difference.output.contains("title"), "\(difference.output) \(difference.errors)")
+    stop(server)
+  }
+
   @Test("`serve --model` creates the tables, and `migrate` changes them with their objects")
   func models() throws {
     let target = try PostgresServer.shared().newDatabase()

@@ -11,12 +11,13 @@ struct ModelCommand: ParsableCommand {
     commandName: "model", abstract: "Read, check and compare models.",
     discussion: """
       A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store. For a store it is the
-      stored model, or the one that its tables imply.
+      stored model, or for a file without one the model that its tables imply.
 
       EXAMPLES
         livefetch model import Shop.xcdatamodeld > shop.json
         livefetch model check shop.json shop.sqlite
         livefetch model diff shop.sqlite shop.json
+        livefetch model diff postgres://host/shop shop.json
       """,
     subcommands: [Import.self, Show.self, Check.self, Diff.self, Export.self])
 
@@ -110,7 +111,7 @@ struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the model of a store, or any other model, as JSON.",
       discussion: """
-        For a store without a model, prints the one that its tables imply. Parts that the output
+        For a file without a model, prints the one that its tables imply. Parts that the output
         format cannot express are listed on standard error.
 
         EXAMPLES

@@ -4,6 +4,7 @@ import ArgumentParser
 import CoreDataModels
 import FetchModel
 import Foundation
+import PostgresStore
 import SQLiteStore
 
 /// A path of a model, with the format that its extension names.
@@ -30,7 +31,7 @@ enum ModelPath {
 }
 
 extension ModelFile {
-  /// Reads a JSON file, a Core Data model, or the model of a store.
+  /// Reads a JSON file, a Core Data model, or the model of a file or a database.
   ///
   /// - Parameter reportsRemarks: True to print everything that was left out to standard error.
   init(anyFormatAtPath path: String, reportsRemarks: Bool = false) throws {
@@ -40,6 +41,7 @@ extension ModelFile {
   }
 
   private static func read(_ path: String) throws -> (ModelFile, remarks: [ModelFileProblem]) {
+    if let target = DatabaseTarget(path) { return (try stored(in: target), []) }
     guard case .file = ModelPath(path) else {
       let read = try CoreDataModel(atPath: path)
       return (read.model, read.remarks)
@@ -51,6 +53,16 @@ extension ModelFile {
       let inferred = try SQLiteStore.inferredModel(path: path)
       return (inferred.model, inferred.remarks)
     }
+  }
+
+  private static func stored(in target: DatabaseTarget) throws -> ModelFile {
+    let stored = try reportingErrors(of: target.name) { try PostgresStore.storedModel(target.text) }
+    guard let stored else {
+      throw failure(
+        "\(target.name): the database contains no model; `serve --model` stores one", .unusableStore
+      )
+    }
+    return stored
   }
 }
 
