@@ -127,7 +127,7 @@ struct DatabaseCommandTests {
   @Test("`access check` lists the rules of a database, and reports one that does not match")
   func accessRules() throws {
     let database = try Database()
-    let rules = #"{"default":true,"entities":{"city":{"access":{"read":"population > 0"}}}}"#
+    let rules = #"{"access":{"default":true},"entities":{"city":{"access":{"read":"population > 0"}}}}"#
     try database.folder.write(rules, to: "rules.json")
     let fits = try database.folder.run(
       "access", "check", database.target, "--access", "rules.json")
@@ -162,11 +162,11 @@ struct DatabaseCommandTests {
     #expect(without.status == 65)
     #expect(without.errors.contains("the database contains no model"), "\(without.errors)")
     let target = try PostgresServer.shared().newDatabase()
-    let model = #"{"entities":[{"name":"Note","attributes":[{"name":"text","type":"string"}]}]}"#
+    let model = #"{"entities":[{"name":"Note","attributes":[{"name":"text","type":"String"}]}]}"#
     try database.folder.write(model, to: "1.json")
     let (server, _) = try database.folder.serve(target, ["--model", "1.json"])
     let shown = try database.folder.run("model", "show", target)
-    #expect(shown.output == "Note\n  text: string?\n", "\(shown.errors)")
+    #expect(shown.output == "Note\n  text: String?\n", "\(shown.errors)")
     let exported = try database.folder.run("model", "export", target)
     try database.folder.write(exported.output, to: "2.json")
     #expect(try database.folder.run("model", "diff", target, "2.json").output == "")
