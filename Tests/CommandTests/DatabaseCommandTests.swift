@@ -127,7 +127,8 @@ struct DatabaseCommandTests {
   @Test("`access check` lists the rules of a database, and reports one that does not match")
   func accessRules() throws {
     let database = try Database()
-    let rules = #"{"access":{"default":true},"entities":{"city":{"access":{"read":"population > 0"}}}}"#
+    let rule = #"{"city":{"access":{"read":"population > 0"}}}"#
+    let rules = #"{"access":{"default":true},"entities":\#(rule)}"#
     try database.folder.write(rules, to: "rules.json")
     let fits = try database.folder.run(
       "access", "check", database.target, "--access", "rules.json")
