@@ -4,7 +4,6 @@
 import ArgumentParser
 import FetchModel
 import Foundation
-import SQLiteStore
 
 /// `livefetch access`
 struct AccessCommand: ParsableCommand {

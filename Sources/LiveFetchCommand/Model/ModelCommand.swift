@@ -68,7 +68,7 @@ struct ModelCommand: ParsableCommand {
     func run() throws {
       let model = try ModelFile(anyFormatAtPath: path)
       try check(model)
-      guard let store else { return print("\(path): it has no errors") }
+      guard let store else { return print("\(StoreLocation(path).name): it has no errors") }
       let mismatches = try reportingErrors(of: store) {
         try SQLiteStore.mismatches(path: store, with: model)
       }
@@ -83,9 +83,10 @@ struct ModelCommand: ParsableCommand {
     /// values a request gives.
     private func check(_ file: ModelFile) throws {
       guard store == nil || !file.fetchTemplates.isEmpty else { return }
-      let model = try reportingErrors(of: path) { try SQLiteStore.model(ofNewFileFor: file) }
+      let name = StoreLocation(path).name
+      let model = try reportingErrors(of: name) { try SQLiteStore.model(ofNewFileFor: file) }
       let problems = FetchResolver(model: model, maxItems: 1).templateProblems
-      guard problems.isEmpty else { throw ModelFileError(problems).failure(path) }
+      guard problems.isEmpty else { throw ModelFileError(problems).failure(name) }
     }
   }
 
@@ -153,7 +154,7 @@ struct ModelCommand: ParsableCommand {
     }
 
     private func write(_ contents: CoreDataContents, to bundle: URL) throws {
-      for remark in contents.remarks { printError("\(path): \(remark)") }
+      for remark in contents.remarks { printError("\(StoreLocation(path).name): \(remark)") }
       try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
       try Data(contents.text).write(to: bundle.appendingPathComponent("contents"))
     }

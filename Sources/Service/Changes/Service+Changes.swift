@@ -160,8 +160,9 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
   ) throws(Problem) -> [UInt8] {
     switch result {
     case .success(let history?):
+      let json = try context.service.json(of: history, query)
       context.tracker?.record(items: history.saves.reduce(0) { $0 + $1.objectCount })
-      return try context.service.json(of: history, query)
+      return json
     case .success(nil): throw .tokenExpired
     case .failure(let error): throw Problem(error)
     }

@@ -80,7 +80,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
       }
       guard let body = try body(of: results) else { return querySnapshots() }
       context.begin(.respond)
-      context.tracker?.record(items: results.reduce(0) { $0 + $1.answer.itemCount })
+      context.tracker?.record(items: results.reduce(0) { $0 + ($1.answer.itemCount ?? 0) })
       let newest = token ?? context.service.store.newestToken
       context.respond(json: body.finish(newest.tagged(context.tokenTag)))
     }
@@ -150,8 +150,9 @@ extension FetchGroupPoll {
         }
       }
       context.begin(.respond)
+      guard let json else { return context.refuse(reading.tooLarge) }
       context.tracker?.record(items: reading.itemCount)
-      json.map { context.respond(json: $0) } ?? context.refuse(reading.tooLarge)
+      context.respond(json: json)
     } catch {
       let problem: Problem =
         switch error {

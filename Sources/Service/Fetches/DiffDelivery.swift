@@ -98,6 +98,6 @@ extension LiveAnswer {
   /// True if it is a diff with changes.
   var hasChanges: Bool { if case .diff(let diff) = self { !diff.isEmpty } else { false } }
 
-  /// The number of items of a diff.
-  var itemCount: Int { if case .diff(let diff) = self { diff.itemCount } else { 0 } }
+  /// The number of items of a diff; nil for another answer.
+  var itemCount: Int? { if case .diff(let diff) = self { diff.itemCount } else { nil } }
 }
