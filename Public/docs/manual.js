@@ -3,7 +3,7 @@
 
 const query = document.getElementById('query')
 const results = document.getElementById('results')
-const most = 12
+const maxResults = 12
 
 const pages = document.querySelector('.pages details')
 const wide = matchMedia('(min-width: 62rem)')
@@ -14,8 +14,8 @@ openPages()
 let index
 const loadIndex = () => (index ??= fetch('/docs/search.json').then((answer) => answer.json()))
 
-// A section counts when it has every word. Words in headings and titles count more, and so do words
-// that are repeated, or are more than a part of another one.
+// A section is found if it has every word. A word counts more in headings and titles, if it is
+// repeated, and if it begins a word of the text.
 function rank([, title, , heading, text], words) {
   const name = (title + ' ' + heading).toLowerCase()
   const body = text.toLowerCase()
@@ -63,7 +63,8 @@ function note(text) {
 }
 
 async function search() {
-  const words = query.value.toLowerCase().split(/\s+/).filter(Boolean)
+  const typed = query.value
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   if (!words.length) return close()
   let sections
   try {
@@ -72,8 +73,9 @@ async function search() {
     index = undefined
     return show([note('The search index could not be loaded.')])
   }
+  if (query.value !== typed) return
   const found = sections.map((section) => [rank(section, words), section])
-    .filter(([sum]) => sum > 0).sort((a, b) => b[0] - a[0]).slice(0, most)
+    .filter(([sum]) => sum > 0).sort((a, b) => b[0] - a[0]).slice(0, maxResults)
   show(found.length ? found.map(([, section]) => entry(section, words)) : [note('Nothing found.')])
 }
 

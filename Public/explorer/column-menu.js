@@ -5,7 +5,10 @@ import { Facets } from './facets.js';
 import { closePopover, menuItem, popover } from './popover.js';
 import { sortText } from './sort-terms.js';
 
-/** @param page `{client, schema, view, change(patch), narrow(column, from, to), sortPath(column)}`. */
+/**
+ * @param page `{client, schema, view, change(patch), addCondition(text), narrow(column, from, to), sortPath(column),
+ *   columnActions?(column)}`.
+ */
 export function columnMenu(column, anchor, page) {
   const act = (run) => () => { closePopover(); run(); };
   const path = page.sortPath(column);

@@ -3,10 +3,10 @@
 
 import { drawBins, integerBins } from './charts.js';
 import { h, replace } from './dom.js';
-import { beginning, isDigits, isNumeric, nearest, number, show } from './format.js';
+import { beginning, isDigits, isNumeric, toNumber, number, show } from './format.js';
 import { equals, filterProblem, nameText } from './predicate-text.js';
 
-const MOST = 12;
+const MAX_VALUES = 12;
 const BINS = 24;
 const rounded = (value) => number(Math.abs(value) >= 1 ? Number(value.toFixed(4)) : Number(value.toPrecision(4)));
 /** The epoch of `CAST(date, "NSNumber")`. */
@@ -93,7 +93,7 @@ export class Facets {
     const text = (value) => (value === null ? '–' : beginning(show(value, type)));
     this.#showFigures([['values', number(row.present)], ['different', number(row.different)],
       ['NULL', number(row.n - row.present)], ['smallest', text(row.least)], ['largest', text(row.most)],
-      isNumeric(type) && ['average', row.mean === null ? '–' : rounded(nearest(row.mean))]].filter(Boolean));
+      isNumeric(type) && ['average', row.mean === null ? '–' : rounded(toNumber(row.mean))]].filter(Boolean));
     if (isOrdered && row.different > 2) await this.#loadHistogram(row.least, row.most);
   }
 
@@ -105,7 +105,7 @@ export class Facets {
     const isDate = this.#column.type === 'date';
     if (this.#column.type === 'integer' && [least, most].some(isDigits)) return this.#loadLargeHistogram(BigInt(least), BigInt(most));
     const value = isDate ? `CAST(${this.#path}, "NSNumber")` : this.#path;
-    const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : nearest(each)));
+    const [low, high] = [least, most].map((each) => (isDate ? (Date.parse(each) - EPOCH) / 1000 : toNumber(each)));
     const width = (high - low) / BINS;
     if (!Number.isFinite(width) || width <= 0) return;
     const rows = await this.#ask({ select: [`bin:floor((${value} - ${low}) * 1.0 / ${width})`, this.#count], group: ['bin'] });
@@ -137,11 +137,11 @@ export class Facets {
     const aliases = labels.map((_, index) => `label${index}`);
     const columns = labels.map((label, index) => `label${index}:${path}.${nameText(label)}`);
     const rows = await this.#ask({ select: [`value:${path}`, ...columns, this.#count], group: ['value', ...aliases],
-      sort: ['-n'], limit: MOST });
+      sort: ['-n'], limit: MAX_VALUES });
     const nameOf = (row) => (labels.length === 0 || row.value === null ? undefined
       : this.#handlers.titleOf(destination, Object.fromEntries(labels.map((label, index) => [label, row[`label${index}`]])), row.value) || undefined);
     const most = Math.max(1, ...rows.map(({ n }) => n));
-    if (most === 1 && rows.length === MOST) return replace(this.#values, h('p', { class: 'quiet' }, 'No value occurs twice.'));
+    if (most === 1 && rows.length === MAX_VALUES) return replace(this.#values, h('p', { class: 'quiet' }, 'No value occurs twice.'));
     return replace(this.#values, rows.map((row) => this.#value(row, nameOf(row), row.n / most)));
   }
 

@@ -2,7 +2,7 @@
 
 import { Decimal, number as exact, parse as parseText, stringify } from './json.js';
 
-/** A year has no separator: numbers are grouped from 10,000 on. */
+/** `min2` groups digits from 10,000 on, so that a year has no separator. */
 const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0, useGrouping: 'min2' });
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 17, useGrouping: 'min2' });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
@@ -12,13 +12,13 @@ export const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', h
 export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(type);
 
 /** The nearest number of a numeric value, to draw it; NaN of another value. */
-export const nearest = (value) => (value === null || value === '' ? NaN : Number(value));
+export const toNumber = (value) => (value === null || value === '' ? NaN : Number(value));
 
 /** Values as numbers to draw; as BigInts if all are whole and a number of JavaScript would round one of them. */
 export function drawable(values) {
   const isWhole = (value) => Number.isInteger(value) || isDigits(value);
-  const numbers = values.filter((value) => Number.isFinite(nearest(value)));
-  return numbers.some(isDigits) && numbers.every(isWhole) ? numbers.map(BigInt) : numbers.map(nearest);
+  const numbers = values.filter((value) => Number.isFinite(toNumber(value)));
+  return numbers.some(isDigits) && numbers.every(isWhole) ? numbers.map(BigInt) : numbers.map(toNumber);
 }
 
 /** True for an integer that a number of JavaScript cannot hold: it is text. */
@@ -39,14 +39,14 @@ export function show(value, type) {
   return typeof value === 'object' && !(value instanceof Decimal) ? structure(value) : String(value);
 }
 
-/** A cell or a name shows as many characters: a browser takes seconds for the layout of a text of megabytes. */
-const MOST = 1000;
-/** The panel of a row shows a text of more characters by its beginning. */
+/** A cell or a name shows at most this many characters: a browser takes seconds for the layout of a text of megabytes. */
+const MAX_CHARACTERS = 1000;
+/** From this length on the panel of a row shows only the beginning of a text. */
 export const LONG = 100_000;
 
 /** The first characters of a text of more than `longest`, and a mark. */
-export function beginning(text, longest = MOST) {
-  return text.length > longest ? `${text.slice(0, MOST).replace(/[\ud800-\udbff]$/, '')}…` : text;
+export function beginning(text, longest = MAX_CHARACTERS) {
+  return text.length > longest ? `${text.slice(0, MAX_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
 /** A date without `T`, `Z`, and a time of 00:00; another text as it is. */
@@ -86,13 +86,13 @@ export function milliseconds(time) {
   return time < 1000 ? `${Math.round(time)} ms` : `${(time / 1000).toFixed(1)} s`;
 }
 
-/** A value as the editor shows it: exact, not for reading. */
+/** A value as the editor shows it: exact and unformatted. */
 export function editable(value, type) {
   if (value === null || value === undefined) return '';
   return typeof value === 'object' || type === 'json' ? stringify(value) : String(value);
 }
 
-/** The typed text as a value. An empty text is a text. Throws a sentence. */
+/** The typed text as a value. An empty text is a text. Throws an Error whose message is shown to the user. */
 export function parse(text, { type, optional }) {
   const trimmed = text.trim();
   if (trimmed === '' && !['string', 'binary'].includes(type)) {
@@ -140,7 +140,7 @@ function parseInteger(text) {
   return Number.isSafeInteger(value) ? value : digits.replace(/^\+/, '');
 }
 
-/** Infinities are texts in JSON. A decimal keeps its digits, a double is the nearest one. */
+/** Infinities are texts in JSON. A decimal keeps its digits, a double is the toNumber one. */
 function parseNumber(text, type) {
   if (/^[+-]?infinity$/i.test(text)) return text.startsWith('-') ? '-Infinity' : 'Infinity';
   // `1,500` may mean one and a half.

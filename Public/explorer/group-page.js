@@ -1,4 +1,4 @@
-// The page as the groups use it.
+// The part of the page that `GroupView` needs.
 
 import { joined } from './predicate-text.js';
 

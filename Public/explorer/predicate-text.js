@@ -1,6 +1,6 @@
 // Values and names → the text of a predicate.
 
-import { isDigits, isNumeric, isUUID, nearest, show } from './format.js';
+import { isDigits, isNumeric, isUUID, toNumber, show } from './format.js';
 import { Decimal } from './json.js';
 import { keywords } from './predicate-language.js';
 
@@ -62,7 +62,7 @@ function fits(value, type) {
   return type !== 'date' || /^[+-]?\d{4,}-\d\d-\d\dT.*Z$/.test(value);
 }
 
-const isNumber = (value) => !['string', 'boolean'].includes(typeof value) && !Number.isNaN(nearest(value));
+const isNumber = (value) => !['string', 'boolean'].includes(typeof value) && !Number.isNaN(toNumber(value));
 
 /** Integers that JavaScript's numbers cannot hold come as texts. */
 const isLargeInteger = (value) => isDigits(value) && !Number.isSafeInteger(Number(value));

@@ -2,7 +2,7 @@
 
 import { isPending } from '../livefetch.js';
 import { h } from './dom.js';
-import { beginning, isNumeric, nearest, show } from './format.js';
+import { beginning, isNumeric, toNumber, show } from './format.js';
 import { own } from './json.js';
 
 /** The number of rows that were made, for the ids of their cells. */
@@ -53,7 +53,7 @@ export class Row {
       const cell = this.#cells[index];
       cell.classList.toggle('is-staged', isStaged === true);
       cell.classList.toggle('is-nil', value === null);
-      this.#bar(cell, measure?.column === index ? nearest(value) / measure.most : null);
+      this.#bar(cell, measure?.column === index ? toNumber(value) / measure.most : null);
       const shown = value === null ? 'NULL' : beginning(text);
       if (cell.textContent === shown) return;
       if (this.item && this.item.id === item.id) changed.push(cell);

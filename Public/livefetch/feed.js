@@ -3,7 +3,7 @@
 
 import { OutOfStep } from './apply.js';
 import { asLiveFetchError, isAnswer, LiveFetchError } from './transport.js';
-import { StreamHeldBack, pollMany, pollOne, streamMany, streamOne } from './sources.js';
+import { StreamBuffered, pollMany, pollOne, streamMany, streamOne } from './sources.js';
 import { Backoff, onWaking } from './backoff.js';
 import { Visibility } from './visibility.js';
 
@@ -162,7 +162,7 @@ export class Feed {
   }
 
   async #failed(cause, subscriptions, signal) {
-    if (cause instanceof StreamHeldBack) {
+    if (cause instanceof StreamBuffered) {
       this.#isStreaming = false;
       return;
     }

@@ -2,9 +2,9 @@
 // `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff`, `expired`, `error` or `token`: all
 // fetches are up to date at the token `data`.
 //
-// A stream is preferred; a long-poll does where a proxy holds streams back. Each comes for one
-// fetch and for many on one connection. They end when the server ends them and throw when the
-// network does; who calls them decides what then.
+// A stream is preferred; the long-poll is the fallback where a proxy buffers streams. Each exists for
+// one fetch and for many on one connection. They end when the server ends them, and throw when the
+// network fails; the caller decides whether to reconnect.
 
 import { stringify } from './json.js';
 import { byteLength, clean, LiveFetchError, notAnAnswer, route } from './transport.js';
@@ -12,13 +12,13 @@ import { events } from './events.js';
 
 /** The server sends a comment every 15 s: after this long the connection is dead. */
 const SILENCE = 40_000;
-/** A stream opens with bytes at once: after this long a proxy is holding them back. */
+/** A stream opens with bytes at once: after this long a proxy is buffering them. */
 const FIRST_BYTES = 8_000;
 /** Seconds that the server may hold a request. Also the time between two events `token`, which cost each fetch some work. */
 const WAIT = 25;
 
-/** Streaming does not work on this way to the server; the long-poll may. */
-export class StreamHeldBack extends Error {}
+/** A proxy buffers the stream; the long-poll may still work. */
+export class StreamBuffered extends Error {}
 
 /** One fetch as a stream, from `subscription.resumeToken` if there is one. */
 export function streamOne(transport, [subscription], signal) {
@@ -43,7 +43,7 @@ async function* stream(transport, request, signal, nameOf) {
     const headers = { ...request.headers, Accept: 'text/event-stream' };
     const response = await transport.send({ ...request, headers, signal: watch.signal });
     const type = response.headers.get('Content-Type') ?? '';
-    if (!type.startsWith('text/event-stream') || !response.body) throw new StreamHeldBack(type);
+    if (!type.startsWith('text/event-stream') || !response.body) throw new StreamBuffered(type);
     yield { kind: 'open' };
     for await (const { event, data, id } of events(response.body, () => watch.received())) {
       if (data !== '') {
@@ -117,7 +117,7 @@ function fetches(subscriptions) {
   return Object.fromEntries(entries);
 }
 
-/** A request that may take as long as the server holds it, and whose answer may take as long as parts of it come. */
+/** A request without a total time limit: it fails only after `SILENCE` without bytes. */
 async function timed(transport, request, signal) {
   const watch = new Watch(signal, SILENCE);
   try {
@@ -165,7 +165,7 @@ class Watch {
 
   explain(error) {
     if (this.#outer.aborted) return this.#outer.reason;
-    if (error instanceof LiveFetchError || error instanceof StreamHeldBack) return error;
+    if (error instanceof LiveFetchError || error instanceof StreamBuffered) return error;
     if (this.signal.aborted) return this.signal.reason;
     const problem = { status: 0, code: 'unreachable', detail: 'The connection was lost.' };
     return new LiveFetchError(problem, { cause: error });
@@ -173,8 +173,8 @@ class Watch {
 
   #check() {
     if (Date.now() - this.#last < this.#limit) return;
-    const isHeldBack = !this.#hasReceived && this.#limit === FIRST_BYTES;
+    const isBuffered = !this.#hasReceived && this.#limit === FIRST_BYTES;
     const problem = { status: 0, code: 'unreachable', detail: 'The connection went silent.' };
-    this.#controller.abort(isHeldBack ? new StreamHeldBack() : new LiveFetchError(problem));
+    this.#controller.abort(isBuffered ? new StreamBuffered() : new LiveFetchError(problem));
   }
 }

@@ -89,12 +89,12 @@ private struct CoreDataWriter {
         "userDefinedModelVersionIdentifier": model.version ?? "",
       ]
     ) { writer in
-      for entity in model.entities { writer.write(entity, of: model) }
+      for entity in model.entities { writer.write(entity) }
       for template in model.fetchTemplates { writer.write(template) }
     }
   }
 
-  private mutating func write(_ entity: ModelFile.Entity, of model: ModelFile) {
+  private mutating func write(_ entity: ModelFile.Entity) {
     let place = "entities/\(entity.name)"
     if !entity.sort.isEmpty { remark("\(place)/sort", "Core Data has no default order: left out") }
     if !entity.access.isEmpty { remark("\(place)/access", Self.withoutRules) }
@@ -114,7 +114,7 @@ private struct CoreDataWriter {
       for attribute in entity.attributes {
         writer.write(attribute, "\(place)/attributes/\(attribute.name)")
       }
-      for relationship in entity.relationships { writer.write(relationship, of: model) }
+      for relationship in entity.relationships { writer.write(relationship) }
       for index in entity.fetchIndexes { writer.write(index) }
       writer.write(entity.uniquenessConstraints)
     }
@@ -144,7 +144,7 @@ private struct CoreDataWriter {
     }
   }
 
-  private mutating func write(_ relationship: ModelFile.Relationship, of model: ModelFile) {
+  private mutating func write(_ relationship: ModelFile.Relationship) {
     let isToMany = relationship.isToMany
     element(
       "relationship",

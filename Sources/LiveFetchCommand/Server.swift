@@ -4,6 +4,7 @@ import ArgumentParser
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
+import LiveFetchThreads
 import SQLiteStore
 import Service
 import Synchronization
@@ -31,7 +32,8 @@ struct Server {
     let store = try TerminationSignal.exitingOnSignal { try openStore() }
     // An error while the file is opened is printed once, by the refusal.
     if let path = source.path { FailureMessages.begin(path) }
-    let address = ServedAddress()
+    // The address, once the server listens; every reopened store announces it.
+    let address = SharedValue<String?>(nil)
     let host: ServiceHost
     let http: HTTPServer
     let backups: ScheduledBackups?
@@ -60,7 +62,7 @@ struct Server {
   }
 
   /// Reads the settings and their files again. If they are invalid, the server keeps its current ones.
-  private mutating func reload(_ host: ServiceHost, at address: ServedAddress) {
+  private mutating func reload(_ host: ServiceHost, at address: SharedValue<String?>) {
     options.readFilesAgain()
     let newer: ServerOptions
     do {
@@ -79,7 +81,7 @@ struct Server {
     let changes = newer.changes(since: options)
     guard !changes.isEmpty else { return }
     do {
-      host.reload(newer.service, open: try source.reopening(newer) { address.text })
+      host.reload(newer.service, open: try source.reopening(newer) { address.value })
     } catch {
       return printError("the settings from before stay in use")
     }
@@ -126,12 +128,12 @@ struct Server {
 
   /// Serves the store, and opens it again when its schema or file has changed.
   private func serve(
-    _ store: any ReopenableStore, at address: ServedAddress
+    _ store: any ReopenableStore, at address: SharedValue<String?>
   ) throws -> ServiceHost {
     let name = source.name
     let changed =
       source.path == nil ? "its tables have changed" : "its tables or the file have changed"
-    let open = try source.reopening(options) { address.text }
+    let open = try source.reopening(options) { address.value }
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
       case .reopened: printError("\(name): \(changed); opened again")
@@ -144,10 +146,10 @@ struct Server {
     }
   }
 
-  private func announce(_ store: any ReopenableStore, at served: ServedAddress, port: Int) {
+  private func announce(_ store: any ReopenableStore, at served: SharedValue<String?>, port: Int) {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let address = "\(options.scheme)://\(host):\(port)"
-    served.text = address
+    served.value = address
     (store as? SQLiteStore)?.announce(address: address)
     print("LiveFetch listening on \(address)\(greeting(address))")
     fflush(nil)
@@ -189,17 +191,6 @@ private enum FailureMessages {
     case .lostLog(let text): text
     case .changed(let text): "\(text) Saves are refused until the file can be used again."
     }
-  }
-}
-
-/// The server's address once it listens; every reopened store announces it.
-private final class ServedAddress: Sendable {
-  // Protects the text.
-  private let address = Mutex<String?>(nil)
-
-  var text: String? {
-    get { address.withLock { $0 } }
-    set { address.withLock { $0 = newValue } }
   }
 }
 

@@ -27,14 +27,14 @@ final class Connection: Sendable {
   let descriptor: Int32
   /// Identifies the connection within this process.
   let number: UInt64
-  /// nil if it is no internet address.
+  /// nil unless the peer has an IP address.
   let address: IPAddress?
   /// Milliseconds since boot, shifted by two, and the activity.
-  private let clock: Atomic<UInt64>
+  private let startAndActivity: Atomic<UInt64>
   /// The bytes of the current request's body. Each 16 KiB extend the body's time limit by a second.
   let bodyBytes = Atomic<Int>(0)
   /// True if no further request may be read from this connection.
-  let isSpent = Atomic<Bool>(false)
+  let isClosing = Atomic<Bool>(false)
   /// The current request, once its request line was read. Used only by the connection's worker.
   nonisolated(unsafe) var exchange: ExchangeState?
   /// The target of the last request, as sent. Used only by the connection's worker.
@@ -47,22 +47,22 @@ final class Connection: Sendable {
   nonisolated(unsafe) private var progress = (bytes: -1, stalls: 0)
   /// The exchange that is, or last was, suspended here. Protected by the lock of the table's
   /// stripe.
-  nonisolated(unsafe) var parked: ExchangeState?
+  nonisolated(unsafe) var lastSuspended: ExchangeState?
 
   init(descriptor: Int32) {
     self.descriptor = descriptor
     number = Self.opened.add(1, ordering: .relaxed).newValue
     address = IPAddress(peerOf: descriptor)
-    clock = Atomic(Self.stamp(.fresh))
+    startAndActivity = Atomic(Self.stamp(.fresh))
   }
 
   func begin(_ activity: Activity) {
-    clock.store(Self.stamp(activity), ordering: .relaxed)
+    startAndActivity.store(Self.stamp(activity), ordering: .relaxed)
   }
 
   /// The current activity, and its duration in milliseconds.
   var state: (activity: Activity, milliseconds: UInt64) {
-    let value = clock.load(ordering: .relaxed)
+    let value = startAndActivity.load(ordering: .relaxed)
     let activity = Activity(rawValue: value & 3) ?? .working
     let now = coarseMilliseconds()
     let since = value >> 2
@@ -95,7 +95,7 @@ extension Connection {
     var next: UInt8 = 0
     let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
     let isStalled =
-      state.activity == .receiving && !isSpent.load(ordering: .relaxed)
+      state.activity == .receiving && !isClosing.load(ordering: .relaxed)
       && bytes == progress.bytes && recv(descriptor, &next, 1, flags) == 1
     progress = (bytes, isStalled ? progress.stalls + 1 : 0)
     return progress.stalls

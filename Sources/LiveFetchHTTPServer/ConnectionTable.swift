@@ -14,7 +14,7 @@ final class ConnectionTable: Sendable {
     var isDraining = false
   }
 
-  /// Protects the rows and the property `parked` of each connection in them.
+  /// Protects the rows and the property `lastSuspended` of each connection in them.
   private final class Stripe: Sendable {
     let rows = SanitizedMutex(Rows())
   }
@@ -41,14 +41,14 @@ final class ConnectionTable: Sendable {
 
   /// Removes a connection. Call before its descriptor is closed.
   func remove(_ connection: Connection) {
-    let parked = stripe(connection.descriptor).rows.withLock { rows in
+    let suspended = stripe(connection.descriptor).rows.withLock { rows in
       if rows.connections[connection.descriptor] === connection {
         rows.connections[connection.descriptor] = nil
       }
-      defer { connection.parked = nil }
-      return connection.parked
+      defer { connection.lastSuspended = nil }
+      return connection.lastSuspended
     }
-    _ = parked
+    _ = suspended
   }
 
   /// Records that `exchange` is about to be suspended. Returns false if the server is draining;
@@ -56,7 +56,7 @@ final class ConnectionTable: Sendable {
   func park(_ exchange: ExchangeState, on connection: Connection) -> Bool {
     stripe(connection.descriptor).rows.withLock { rows in
       guard !rows.isDraining else { return false }
-      connection.parked = exchange
+      connection.lastSuspended = exchange
       return true
     }
   }
@@ -73,9 +73,9 @@ final class ConnectionTable: Sendable {
   }
 
   /// The suspended exchange of a connection that is still open.
-  func parked(on connection: Connection) -> ExchangeState? {
+  func lastSuspended(on connection: Connection) -> ExchangeState? {
     stripe(connection.descriptor).rows.withLock { rows in
-      rows.connections[connection.descriptor] === connection ? connection.parked : nil
+      rows.connections[connection.descriptor] === connection ? connection.lastSuspended : nil
     }
   }
 
@@ -96,7 +96,7 @@ final class ConnectionTable: Sendable {
   func readEnd(of connection: Connection) -> Remainder {
     stripe(connection.descriptor).rows.withLock { rows in
       guard rows.connections[connection.descriptor] === connection else { return .closed }
-      if let parked = connection.parked { return .waiting(parked) }
+      if let suspended = connection.lastSuspended { return .waiting(suspended) }
       let isStalled = connection.countStalls() > 0
       shutdown(connection.descriptor, Int32(isStalled ? SHUT_RDWR : SHUT_RD))
       return .open
@@ -104,11 +104,11 @@ final class ConnectionTable: Sendable {
   }
 
   func unpark(_ connection: Connection) {
-    let parked = stripe(connection.descriptor).rows.withLock { _ in
-      defer { connection.parked = nil }
-      return connection.parked
+    let suspended = stripe(connection.descriptor).rows.withLock { _ in
+      defer { connection.lastSuspended = nil }
+      return connection.lastSuspended
     }
-    _ = parked
+    _ = suspended
   }
 
   /// Returns all suspended exchanges. From now on no exchange can be suspended.
@@ -116,7 +116,7 @@ final class ConnectionTable: Sendable {
     stripes.flatMap { stripe in
       stripe.rows.withLock { rows in
         rows.isDraining = true
-        return rows.connections.values.compactMap(\.parked)
+        return rows.connections.values.compactMap(\.lastSuspended)
       }
     }
   }
@@ -134,7 +134,7 @@ final class ConnectionTable: Sendable {
   var waitingCount: Int {
     stripes.reduce(0) { count, stripe in
       stripe.rows.withLock { rows in
-        count + rows.connections.values.count { $0.parked != nil }
+        count + rows.connections.values.count { $0.lastSuspended != nil }
       }
     }
   }

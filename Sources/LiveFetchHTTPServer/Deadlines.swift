@@ -33,12 +33,7 @@ public final class Deadlines: Sendable {
   }
 
   /// The current time of the deadlines' clock, in nanoseconds.
-  public static var now: UInt64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return UInt64(truncatingIfNeeded: now.tv_sec) &* 1_000_000_000
-      &+ UInt64(truncatingIfNeeded: now.tv_nsec)
-  }
+  public static var now: UInt64 { monotonicNanoseconds() }
 
   /// Runs `body` once after this many seconds; never after ``stop()``. O(log n).
   @discardableResult

@@ -82,7 +82,7 @@ final class DisconnectMonitor: Sendable {
     _ descriptor: Int32, isReset: Bool, _ table: ConnectionTable, _ finished: inout FinishedPeers
   ) {
     guard let connection = table.hungUp(on: descriptor) else { return }
-    if isReset { table.parked(on: connection)?.hangUp(isReset: true) }
+    if isReset { table.lastSuspended(on: connection)?.hangUp(isReset: true) }
     if !connection.peerHasFinished {
       connection.peerHasFinished = true
       finished.add(connection)

@@ -20,7 +20,7 @@ private func makeResponse(
   guard let context, let pointer, let owned = chttp_socket_context(pointer) else { return nil }
   let server = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue().server
   let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
-  connection.isSpent.store(true, ordering: .relaxed)
+  connection.isClosing.store(true, ordering: .relaxed)
   server.handler.didBeginResponse(tag: 0, status: Int(status), nanosecondsSinceRequest: 0)
   var response = server.render(server.gate.problem(ofPage: Int(status)), origin: nil)
   // Without a request line, the refusal is a request of its own in the log.
@@ -60,7 +60,7 @@ extension ServerContext {
   /// meanwhile, and the connection is shut down next.
   func respondToStalled(_ connection: Connection) {
     guard configuration.certificate == nil else { return }
-    connection.isSpent.store(true, ordering: .relaxed)
+    connection.isClosing.store(true, ordering: .relaxed)
     handler.didBeginResponse(tag: 0, status: 400, nanosecondsSinceRequest: 0)
     let problem = HTTPProblem.badRequest("A chunk's size line is too long.")
     _ = ClosingMessage(render(problem, origin: nil)).send(to: connection.descriptor, seconds: 1)

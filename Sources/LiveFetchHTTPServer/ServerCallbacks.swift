@@ -94,7 +94,7 @@ func requestCompleted(
   exchange.connection.begin(.idle)
   exchange.connection.exchange = nil
   // The worker closes the connection when it reads its end.
-  if exchange.connection.isSpent.load(ordering: .relaxed) {
+  if exchange.connection.isClosing.load(ordering: .relaxed) {
     shutdown(exchange.connection.descriptor, Int32(SHUT_RD))
   }
   exchange.complete(wasSent: chttp_is_complete(code) != 0)

@@ -61,7 +61,7 @@ extension ServerContext {
   func admit(
     _ exchange: ExchangeState, _ handle: ConnectionHandle, _ line: RequestGate.RequestLine
   ) -> MHD_Result {
-    guard !exchange.connection.isSpent.load(ordering: .relaxed) else { return chttp_no }
+    guard !exchange.connection.isClosing.load(ordering: .relaxed) else { return chttp_no }
     var admission = RequestGate.Admission()
     let problem = gate.examine(
       handle.pointer, line, peer: exchange.connection.address, &exchange.intake, &admission)
@@ -184,7 +184,7 @@ extension ServerContext {
     }
     exchange.intake.dropBody()
     exchange.intake.stage = .discarding
-    exchange.connection.isSpent.store(true, ordering: .relaxed)
+    exchange.connection.isClosing.store(true, ordering: .relaxed)
     return chttp_yes
   }
 
@@ -254,7 +254,7 @@ extension ServerContext {
   private func deliver(
     _ response: AnyHTTPResponse, _ exchange: ExchangeState, _ handle: ConnectionHandle
   ) -> MHD_Result {
-    if exchange.intake.isChunked { exchange.connection.isSpent.store(true, ordering: .relaxed) }
+    if exchange.intake.isChunked { exchange.connection.isClosing.store(true, ordering: .relaxed) }
     handler.didBeginResponse(
       tag: exchange.tag.load(ordering: .relaxed), status: sendableStatus(response.status),
       nanosecondsSinceRequest: Deadlines.now &- exchange.began)

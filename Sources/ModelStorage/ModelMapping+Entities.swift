@@ -43,7 +43,7 @@ extension ModelMapping {
       name: column.name, declaredType: column.declaredType, affinity: column.affinity,
       collation: column.collation, isNotNull: column.isNotNull, defaultSQL: column.defaultSQL,
       isGenerated: column.isGenerated, type: type, dateFormat: format,
-      encoding: encoding(of: column, as: type), output: column.output)
+      encoding: encoding(of: column, as: type), output: column.output, input: column.input)
   }
 
   /// UUIDs are stored in upper or lower case. Values of other types compare as stored.

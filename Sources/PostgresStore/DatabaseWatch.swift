@@ -178,14 +178,20 @@ extension DatabaseWatch {
     var connection: PostgresConnection?
     var lastCheck = ContinuousClock.now
     while true {
-      // A read-only store has no monitor that reports commits.
-      _ = wakeup.wait(seconds: 2 * Self.pause)
+      _ = wakeup.wait(seconds: waitingTime(lastCheck))
       guard let work = takeWork(lastCheck) else { break }
       let isReachable = perform(work, on: &connection)
       if work.checksCatalog { lastCheck = .now }
       for check in work.healthChecks { check(isReachable ? faults : [Self.fault]) }
     }
     connection?.close()
+  }
+
+  /// The seconds until the next comparison of the catalog is due. A read-only store has no monitor that
+  /// reports commits, so it compares at times.
+  private func waitingTime(_ lastCheck: ContinuousClock.Instant) -> Double {
+    guard state.withLock({ $0.mustCheck && !$0.isOutdated }) else { return 2 * Self.pause }
+    return max(0, Self.pause - lastCheck.duration(to: .now) / .seconds(1))
   }
 
   /// Returns nil if the store is closed.

@@ -8,12 +8,6 @@ import FetchModel
 
 extension PostgresStore {
   public func read<Result>(
-    _ body: (any ReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try transaction { transaction throws(StoreError) in try body(transaction) }
-  }
-
-  public func read<Result>(
     cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

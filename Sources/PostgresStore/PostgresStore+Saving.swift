@@ -2,8 +2,6 @@
 // documents the public methods.
 
 import FetchModel
-import LiveFetchThreads
-import Synchronization
 
 extension PostgresStore {
   /// Makes the save of a `POST /v1/save` body in a database, which gets a history if it has none.
@@ -14,9 +12,8 @@ extension PostgresStore {
     do throws(StoreError) { store = try PostgresStore(target) } catch { throw .store(error) }
     defer { store.close() }
     let request = try SaveResolver(model: store.model).resolve(body)
-    let result = SavedResult()
-    store.save(request) { result.set($0) }
-    return try result.wait().get()
+    guard let saves = store.saves else { throw .store(.readOnly) }
+    return try saves.execute(.init(request: request, once: nil)).result
   }
 
   public func save(
@@ -58,24 +55,5 @@ extension PostgresStore {
   func recordSave(_ token: Token) {
     newest.record(token)
     watch.recordCommit()
-  }
-}
-
-/// The result of one save, for the thread that waits for it.
-private final class SavedResult: Sendable {
-  // Protects the result.
-  private let result = Mutex<Result<SaveResult, SaveError>?>(nil)
-  private let isSet = MonotonicSemaphore()
-
-  func set(_ newResult: Result<SaveResult, SaveError>) {
-    result.withLock { $0 = newResult }
-    isSet.signal()
-  }
-
-  func wait() -> Result<SaveResult, SaveError> {
-    while true {
-      if let result = result.withLock({ $0 }) { return result }
-      _ = isSet.wait(seconds: 60)
-    }
   }
 }

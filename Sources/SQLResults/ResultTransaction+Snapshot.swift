@@ -97,20 +97,29 @@ extension ResultTransaction {
       guard row.admits(row.byteCount, after: 0) else { return false }
       // SQLite stores text in a BLOB column as well.
       let isText = column.type == .binary && !row.isBinary(0)
-      value = RawValue(bytes: row.rawBytes(0), type: isText ? .string : column.type)
+      let bytes = row.rawBytes(0).map { column.shownText(of: row) ?? $0 }
+      value = RawValue(bytes: bytes, type: isText ? .string : column.type)
       return false
     }
     return value
   }
 }
 
-extension ObjectSnapshot {
-  /// Removes the hash, the last value, from a row: `…,"@etag":"9f3c…"}`.
-  package init?(_ row: Row, token: Token) {
-    guard let etag = row.values.last else { return nil }
-    var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
-    json.append(0x7D)
-    let text = String(decoding: row.json[etag].dropFirst().dropLast(), as: UTF8.self)
-    self.init(json: json, etag: text, token: token)
+extension Column {
+  /// Returns a date, a boolean or a double as items show it, without quotes. Returns nil for other types,
+  /// and for a stored value of another type.
+  fileprivate func shownText(of row: some ResultRow) -> [UInt8]? {
+    let format: ValueFormat? =
+      switch type {
+      case .date: dateFormat.map { .date($0) }
+      case .boolean: .boolean
+      case .double: .number
+      case .integer, .decimal, .string, .binary, .uuid, .uri, .json: nil
+      }
+    guard let format, !row.isBinary(0) else { return nil }
+    var json: [UInt8] = []
+    row.append(0, format, to: &json)
+    guard json.first == 0x22 else { return json }
+    return json.contains(0x5C) ? nil : Array(json.dropFirst().dropLast())
   }
 }

@@ -9,12 +9,6 @@ extension SQLiteStore {
   private static let quickLimit: UInt64 = 3_000_000
 
   public func read<Result>(
-    _ body: (any ReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try read(.full) { transaction throws(StoreError) in try body(transaction) }
-  }
-
-  public func read<Result>(
     cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

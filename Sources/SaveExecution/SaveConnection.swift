@@ -69,9 +69,6 @@ package protocol SaveConnection: AnyObject {
   func ids(of statement: FetchStatement) throws(StoreError) -> Set<ObjectID>
   /// Reads the rows of a composed statement.
   func rows(of statement: FetchStatement) throws(StoreError) -> [(id: ObjectID, row: Row)]
-  /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does
-  /// not exist.
-  func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot?
 
   /// Returns the columns of the table that a constraint is about; nil if they are not the table's.
   ///

@@ -66,6 +66,7 @@ package struct SaveExecutor: Sendable {
     guard key.bindings(of: object.id) != nil else { return nil }
     let composer = FetchComposer(model: model, schema: schema)
     let statement = statements.object(object.id, of: object.entity, composer)
-    return try connection.object(statement.binding(object.id, of: key), token: token)
+    let rows = try connection.rows(of: statement.binding(object.id, of: key))
+    return rows.first.flatMap { ObjectSnapshot($0.row, token: token) }
   }
 }

@@ -8,12 +8,6 @@ import Testing
 
 @Suite("Access to a server", .mayBlock)
 struct AccessTests {
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    return folder
-  }
-
   private func ask(
     _ address: String, _ headers: String = "", method: String = "GET", target: String = "/v1/model"
   ) throws -> String {
@@ -39,7 +33,7 @@ struct AccessTests {
       (["--allow-host", ""], [:], "--allow-host is empty"),
     ] as [([String], [String: String], String)])
   func emptyToken(flags: [String], environment: [String: String], complaint: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("", to: "empty.txt")
     try folder.write(" \n\n", to: "blank.txt")
     try folder.write("two words\n", to: "words.txt")
@@ -89,7 +83,7 @@ struct AccessTests {
 
   @Test("A token file that is not there is 66")
   func missingFile() throws {
-    let run = try folder().run("serve", "w.sqlite", "--port", "0", "--token-file", "GONE")
+    let run = try smallFolder().run("serve", "w.sqlite", "--port", "0", "--token-file", "GONE")
     #expect(run.status == 66)
     #expect(run.errors == "livefetch: GONE: there is no such file\n")
   }
@@ -108,7 +102,7 @@ struct AccessTests {
   func tokenSources(
     flags: [String], environment: [String: String], token: String, isWarned: Bool
   ) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("s3cret\r\n", to: "token.txt")
     try folder.write(#"{"token-file": "token.txt"}"#, to: "c.json")
     let (_, address) = try folder.serve("w.sqlite", flags, environment: environment)
@@ -124,7 +118,7 @@ struct AccessTests {
 
   @Test("Two tokens from one place are refused")
   func twoTokens() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let flags = try folder.run("serve", "w.sqlite", "--token", "a", "--token-file", "b")
     #expect(flags.status == 64)
     #expect(flags.errors.contains("--token and --token-file exclude each other"))
@@ -154,7 +148,7 @@ struct AccessTests {
     "On another address than loopback a server without a way to authenticate is refused",
     arguments: ["0.0.0.0", "::", "127.evil.example", "192.0.2.1"])
   func openAddress(host: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let run = try folder.run("serve", "w.sqlite", "--port", "0", "--host", host)
     #expect(run.status == 64)
     #expect(run.errors.contains("Listening on \(host) needs a way to authenticate"))
@@ -167,7 +161,7 @@ struct AccessTests {
       (["--insecure-open"], 200), (["--token-file", "token.txt"], 401),
       (["--config", "open.json"], 200),
     ] {
-      let folder = try folder()
+      let folder = try smallFolder()
       try folder.write("s3cret", to: "token.txt")
       try folder.write(#"{"insecure-open": true}"#, to: "open.json")
       let (_, address) = try folder.serve("w.sqlite", ["--host", "0.0.0.0"] + flags)
@@ -177,7 +171,7 @@ struct AccessTests {
 
   @Test("SIGHUP opens no server that listens on such an address, whatever the new settings say")
   func reloadedAddress() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("s3cret", to: "token.txt")
     try folder.write(#"{"host": "0.0.0.0", "token-file": "token.txt"}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite", ["--config", "livefetch.json"])
@@ -192,7 +186,7 @@ struct AccessTests {
 
   @Test("The answers that no handler gives have the newest token too")
   func tokenOfRefusals() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--max-body", "1000"])
     for (head, status) in [
       ("Host: evil.example\r\n", 421), ("Host: localhost\r\nContent-Length: 2000\r\n", 413),
@@ -208,7 +202,7 @@ struct AccessTests {
 
   @Test("On loopback the host is loopback's or an allowed one")
   func hosts() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--allow-host", "a.example", "--allow-host", "b.example,c.example"])
     let served = [
@@ -229,7 +223,7 @@ struct AccessTests {
 
   @Test("Elsewhere any host is served until one is allowed")
   func hostsElsewhere() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--host", "0.0.0.0", "--insecure-open", "--allow-host", "a.example"])
     #expect(try ask(address, "Host: a.example\r\n").hasPrefix("HTTP/1.1 200"))
@@ -268,7 +262,7 @@ struct AccessTests {
       "https://[::1]:8443", "http://127.0.0.1", "capacitor://localhost",
       "chrome-extension://abcdefghijklmnop",
     ]
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", origins.flatMap { ["--cors-origin", $0] })
     #expect(try ask(address, "Host: localhost\r\n").hasPrefix("HTTP/1.1 200"))
@@ -276,7 +270,7 @@ struct AccessTests {
 
   @Test("A body without the token is refused at its head by the program")
   func headRefusal() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", [], environment: ["LIVEFETCH_TOKEN": "s"])
     for extra in ["", "Expect: 100-continue\r\n"] {
       let answer = try ask(

@@ -36,8 +36,7 @@ struct AlterCommandTests {
 
   @Test("A column is dropped by `alter`, served or not, and a new epoch begins")
   func alter() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let server = try folder.serve("w.sqlite")
     func token() throws -> String {
       let json = try folder.run("fetch", server.address, "Country", "--format", "json").output
@@ -75,8 +74,7 @@ struct AlterCommandTests {
 
   @Test("`alter` refuses SQL that is not UTF-8 or contains U+0000, and changes nothing")
   func alterByOtherBytes() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let sql = Array("UPDATE City SET name = 'caf".utf8) + [0xE9] + Array("' WHERE id = 1;".utf8)
     try Data(sql).write(to: URL(fileURLWithPath: folder.file("latin.sql")))
     let done = try folder.run(

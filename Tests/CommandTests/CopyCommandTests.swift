@@ -170,6 +170,55 @@ struct CopyCommandTests {
         == ["20"])
   }
 
+  @Test("Decimals that the stores write differently are equal in a copy, there and back")
+  func decimals() throws {
+    let folder = try Folder()
+    let target = try PostgresServer.shared().newDatabase()
+    try folder.write(
+      #"{"entities":[{"name":"A","attributes":[{"name":"d","type":"Decimal"}]}]}"#, to: "m.json")
+    try folder.write("", to: "a.sqlite")
+    try folder.serveOnce("a.sqlite", ["--model", "m.json"])
+    let decimals = ["0.00001", "1e-10", "1e20", "1e30", "0.0001", "12.50", "-7"]
+    let inserts = decimals.map { #"{"insert":"A","values":{"d":\#($0)}}"# }.joined(separator: ",")
+    try folder.write("[\(inserts)]", to: "changes.json")
+    #expect(try folder.run(["save", "a.sqlite", "changes.json"]).status == 0)
+    let there = try folder.run(["copy", "a.sqlite", target])
+    #expect(there.output.hasPrefix("A: 7 objects, compared\n"), "\(there.errors)")
+    let back = try folder.run(["copy", target, "b.sqlite", "--quiet"])
+    #expect(back.status == 0, "\(back.errors)")
+    let query = "SELECT quote(d) FROM A ORDER BY id"
+    #expect(
+      try folder.sql(query, on: "b.sqlite") == folder.sql(query, on: "a.sqlite"))
+    #expect(!folder.has("b.sqlite.partial"))
+  }
+
+  @Test("A copy that fails at its end leaves an empty database, and no file")
+  func lateFailure() throws {
+    let folder = try Folder()
+    let target = try PostgresServer.shared().newDatabase()
+    let model = try ModelFile(
+      parsing: Array(#"{"entities":[{"name":"A","attributes":[]}]}"#.utf8))
+    let keys = ["1", "2"].map { id in
+      APIKeyRecord(
+        id: id, name: "same", digest: [1], scopes: ["read"], roles: [], userID: nil, created: 0,
+        expires: nil, revoked: nil)
+    }
+    let state = CopiedState(highestIDs: [:], idempotencyRecords: [], apiKeys: keys)
+    let copies: [any CopyDestination] = [
+      try CopyToDatabase(target, model: model),
+      try CopyToFile(path: folder.file("a.sqlite"), model: model),
+    ]
+    for copy in copies {
+      try copy.write([JSON(parsing: Array(#"{"id":1}"#.utf8))], of: "A")
+      #expect(throws: StoreError.self) { try copy.finish(state) }
+      copy.cancel()
+    }
+    let tables = try PostgresConnection(target).query(
+      "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+    #expect(try tables.integer(0, 0) == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
   @Test("A copy to a file that exists is refused and leaves it as it is")
   func existingFile() throws {
     let folder = try Folder()

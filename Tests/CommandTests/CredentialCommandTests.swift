@@ -7,12 +7,6 @@ import Testing
 
 @Suite("Keys and JWTs on the command line", .mayBlock)
 struct CredentialCommandTests {
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    return folder
-  }
-
   private func client(
     _ address: String, _ credential: String?, _ target: String = "/v1/model"
   ) throws -> WaitingClient {
@@ -35,7 +29,7 @@ struct CredentialCommandTests {
 
   @Test("A key is printed once, and listed without its text")
   func list() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     #expect(try folder.run("key", "list", "w.sqlite", "--json").output == "[]\n")
     let key = try create(
       folder, "--name", "app", "--scope", "write,read", "--scope", "read", "--role", "hr", "--role",
@@ -78,7 +72,7 @@ struct CredentialCommandTests {
       (["--scope", "read"], "--name"),
     ])
   func badArguments(arguments: [String], complaint: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let run = try folder.run(["key", "create", "w.sqlite"] + arguments)
     #expect(run.status == 64)
     #expect(run.errors.contains(complaint), "\(run.errors)")
@@ -87,7 +81,7 @@ struct CredentialCommandTests {
 
   @Test("A name is taken until its key is revoked; an unknown key and file are refused")
   func names() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let first = try create(folder, "--name", "app", "--scope", "read")
     let again = try folder.run("key", "create", "w.sqlite", "--name", "app", "--scope", "read")
     #expect(again.status == 65)
@@ -108,7 +102,7 @@ struct CredentialCommandTests {
 
   @Test("`detach` removes the keys, also those of a file that was never served")
   func detach() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let before = try folder.sql("SELECT name FROM sqlite_schema ORDER BY 1", on: "w.sqlite")
     _ = try create(folder, "--name", "app", "--scope", "read")
     #expect(try folder.run("detach", "w.sqlite").output == "w.sqlite: detached\n")
@@ -118,7 +112,7 @@ struct CredentialCommandTests {
 
   @Test("Another process creates and revokes a key while the server runs and a request waits")
   func otherProcess() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", [], environment: ["LIVEFETCH_TOKEN": "s3cret"])
     let key = try create(folder, "--name", "app", "--scope", "read")
     #expect(try eventually(within: .seconds(60)) { try status(address, key) == 200 })
@@ -139,7 +133,7 @@ struct CredentialCommandTests {
 
   @Test("A store with a key is served on every address, and needs the key there")
   func keyOpensAddress() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let key = try create(folder, "--name", "app", "--scope", "read")
     let (_, address) = try folder.serve("w.sqlite", ["--host", "0.0.0.0"])
     #expect(try status(address, nil) == 401)
@@ -173,7 +167,7 @@ struct CredentialCommandTests {
       (Self.publicKey, Self.token), (Self.keySet, Self.token),
       ("a secret of at least thirty-two bytes\n", Self.secretToken),
     ] {
-      let folder = try folder()
+      let folder = try smallFolder()
       try folder.write(text, to: "key")
       let (_, address) = try folder.serve("w.sqlite", ["--host", "0.0.0.0", "--jwt-key", "key"])
       #expect(try status(address, token) == 200)
@@ -184,7 +178,7 @@ struct CredentialCommandTests {
 
   @Test("The issuer comes from the environment, and refuses other tokens")
   func issuer() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write(Self.publicKey, to: "key")
     let (_, address) = try folder.serve(
       "w.sqlite", ["--jwt-key", "key"], environment: ["LIVEFETCH_JWT_ISSUER": "https://login"])
@@ -193,16 +187,16 @@ struct CredentialCommandTests {
 
   @Test("`--jwks-url` fetches the keys, and says when it cannot")
   func address() throws {
-    let keys = try folder()
+    let keys = try smallFolder()
     try FileManager.default.createDirectory(
       atPath: keys.file("public"), withIntermediateDirectories: false)
     try keys.write(Self.keySet, to: "public/jwks.json")
     let (_, source) = try keys.serve("w.sqlite", ["--public", "public"])
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--jwks-url", source + "/jwks.json"])
     #expect(try status(address, Self.token) == 200)
     #expect(try status(address, Self.secretToken) == 401)
-    let other = try self.folder()
+    let other = try smallFolder()
     let (_, useless) = try other.serve("w.sqlite", ["--jwks-url", source + "/none.json"])
     #expect(try status(useless, Self.token) == 401)
     let note = try other.wait(for: "serve.log.err") { $0.contains("none.json") }
@@ -217,7 +211,7 @@ struct CredentialCommandTests {
       (["--jwks-url", "http://example.com/jwks"], 64, "--jwks-url takes an https address"),
     ])
   func badKeys(flags: [String], status: Int32, complaint: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("short\n", to: "short")
     let run = try folder.run(["serve", "w.sqlite", "--port", "0"] + flags)
     #expect(run.status == status)

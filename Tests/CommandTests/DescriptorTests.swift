@@ -6,15 +6,9 @@ import Testing
 
 @Suite("Descriptors", .mayBlock)
 struct DescriptorTests {
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    return folder
-  }
-
   @Test("The soft limit is raised to the hard one")
   func raised() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (process, _) = try folder.serve("w.sqlite", limits: "ulimit -Sn 200; ulimit -Hn 400")
     let limits = try String(
       contentsOfFile: "/proc/\(process.processIdentifier)/limits", encoding: .utf8)
@@ -26,7 +20,7 @@ struct DescriptorTests {
     "With no descriptor left for connections it uses no processor time, serves its clients, and accepts others later"
   )
   func exhausted() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (process, address) = try folder.serve("w.sqlite", limits: "ulimit -n 80")
     let port = try portNumber(of: address)
     let first = try KeepAliveClient(port: port)

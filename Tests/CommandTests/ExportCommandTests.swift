@@ -7,8 +7,7 @@ import Testing
 @Suite("livefetch export", .mayBlock)
 struct ExportCommandTests {
   private func fixture() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     return folder
   }
 

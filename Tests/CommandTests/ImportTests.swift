@@ -23,8 +23,7 @@ struct ImportTests {
     ]
     for (name, text) in texts {
       for isCompressed in [false, true] {
-        let folder = try Folder()
-        try folder.sql(smallFixture, on: "w.sqlite")
+        let folder = try smallFolder()
         let text = text.replacingOccurrences(of: ",997-", with: ",0997-")
         let file = isCompressed ? name + ".gz" : name
         if isCompressed {
@@ -44,8 +43,7 @@ struct ImportTests {
 
   @Test("Standard input is read, and its format is detected from its content")
   func standardInput() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let run = try folder.run(
       "import", "w.sqlite", "-", "--into", "Country",
       input:
@@ -58,8 +56,7 @@ struct ImportTests {
   @Test(
     "Invalid rows are reported by line and kept in their original form; the others are imported")
   func rejects() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.write(
       """
       name,country,population,capital
@@ -97,8 +94,7 @@ struct ImportTests {
 
   @Test("With --strict a refused row prevents the import, and no new file remains")
   func strict() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.write("code,name\nJP,Japan\nPE,Again\n", to: "c.csv")
     let run = try folder.run("import", "w.sqlite", "c.csv", "--into", "Country", "--strict")
     #expect(run.status == 65)
@@ -258,8 +254,7 @@ struct ImportTests {
 
   @Test("With a key existing rows are updated; omitted fields keep their values")
   func upsert() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.write(
       """
       {"code":"PE","name":"Perú"}
@@ -284,8 +279,7 @@ struct ImportTests {
 
   @Test("Columns of the file are mapped to properties, or skipped")
   func mapping() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.write("Name,land,x\nTromsø,2,9\n", to: "c.csv")
     let plain = try folder.run("import", "w.sqlite", "c.csv", "--into", "City")
     #expect(plain.status == 64)

@@ -131,6 +131,24 @@ struct ModelCommandTests {
     #expect(fetched.output.contains("Bergen,213585"), "\(fetched.output)\(fetched.errors)")
   }
 
+  @Test func propertiesWhoseNamesDifferOnlyInCaseAreLeftOutOfAModel() throws {
+    let folder = try Folder()
+    try folder.sql(
+      """
+      CREATE TABLE Badge(id INTEGER PRIMARY KEY, emp INTEGER REFERENCES Person(id));
+      CREATE TABLE Person(id INTEGER PRIMARY KEY, badge INTEGER REFERENCES Badge(id));
+      """, on: "b.sqlite")
+    let export = try folder.run("model", "export", "b.sqlite", "--output", "b.json")
+    #expect(export.status == 0, "\(export.errors)")
+    #expect(
+      export.errors
+        == "livefetch: b.sqlite: Person.Badge: another property has this name: left out\n")
+    let check = try folder.run("model", "check", "b.json", "b.sqlite")
+    #expect(check.output == "b.sqlite: its tables match the model\n", "\(check.errors)")
+    let text = try folder.read("b.json")
+    #expect(text.contains(#"{"name":"emp","destination":"Person"}"#), "\(text)")
+  }
+
   @Test func anInvalidFileIsReportedWithLocationAndReason() throws {
     let folder = try Folder()
     try folder.write(Self.model, to: "shop.json")

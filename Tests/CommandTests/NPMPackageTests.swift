@@ -54,8 +54,7 @@ struct NPMPackageTests {
 
   @Test("A server serves the package and the files that programs fetch, also with --public")
   func served() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try FileManager.default.createDirectory(
       atPath: folder.file("site"), withIntermediateDirectories: false)
     let (_, address) = try folder.serve("w.sqlite", ["--public", "site"])

@@ -69,8 +69,10 @@ final class Folder {
     return try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
   }
 
-  func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Outcome {
-    try end(arguments, "", environment)
+  func run(
+    _ arguments: [String], input: String = "", environment: [String: String] = [:]
+  ) throws -> Outcome {
+    try end(arguments, input, environment)
   }
 
   func run(
@@ -206,3 +208,10 @@ let smallFixture = """
   INSERT INTO City VALUES (1, 'Lima', 1, 7737002, '1535-01-18', 1), (2, 'Oslo', 2, 580000, NULL, 1),
     (3, 'Bergen', 2, 213585, NULL, 0);
   """
+
+/// A folder with `w.sqlite`, which has the countries and cities of `smallFixture`.
+func smallFolder() throws -> Folder {
+  let folder = try Folder()
+  try folder.sql(smallFixture, on: "w.sqlite")
+  return folder
+}

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Python's programs over the built server. They end by themselves.
+/// Python's programs over the built server.
 @Suite(
   "The Python client", .mayBlock,
   .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")))
@@ -33,7 +33,7 @@ struct PythonClientTests {
   }
 
   @Test(
-    "It holds what the server holds, whatever happens to server and connection",
+    "Its result equals the server's after restarts and lost connections",
     arguments: [[], ["--async"]] as [[String]])
   func conformance(options: [String]) throws {
     let program = BuiltProgram.named("livefetch").path

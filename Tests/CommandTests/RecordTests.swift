@@ -7,12 +7,6 @@ import Testing
 
 @Suite("The records and limits of a server", .mayBlock)
 struct RecordTests {
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    return folder
-  }
-
   private func ask(
     _ address: String, _ target: String, method: String = "GET", _ headers: String = "",
     body: String = ""
@@ -34,7 +28,7 @@ struct RecordTests {
 
   @Test("Each request is one line of JSON without values of the client")
   func jsonLog() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--log-requests", "--log-format", "json"],
       environment: ["LIVEFETCH_TOKEN": "s3cret"])
@@ -74,7 +68,7 @@ struct RecordTests {
 
   @Test("A line has the number of items that its answer lists")
   func itemCounts() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--log-requests", "--log-format", "json"])
     let head = try ask(address, "/v1/objects/City/2", "X-Request-Id: object\r\n")
     let token = try #require(head.firstMatch(of: /LiveFetch-Token: (\S+)/)).1
@@ -109,7 +103,7 @@ struct RecordTests {
       ),
     ])
   func malformed(request: String, method: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--log-requests", "--log-format", "json"])
     let client = try WaitingClient(port: portNumber(of: address), sending: request)
     let answer = client.receiveHead()
@@ -123,7 +117,7 @@ struct RecordTests {
 
   @Test("A stream and a long-poll are logged when they end, in text by default")
   func textLog() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (server, address) = try folder.serve("w.sqlite", ["--log-requests"])
     let stream = try WaitingClient(
       address, "/v1/objects/City", headers: "Accept: text/event-stream\r\n")
@@ -140,7 +134,7 @@ struct RecordTests {
 
   @Test("A user's name cannot make a line look like another one", arguments: ["text", "json"])
   func invisibleCharacters(format: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     // An HS256 token whose `sub` has U+202E, U+2028 and U+0085.
     let token =
       "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhXHUyMDJlYlx1MjAyOGNcdTAwODVcdTAwZTkiLCJzY29wZSI6InJlYWQifQ."
@@ -156,7 +150,7 @@ struct RecordTests {
 
   @Test("The audit file has a line for each committed save")
   func audit() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (server, address) = try folder.serve("w.sqlite", ["--audit", "audit.log"])
     let mode = try FileManager.default.attributesOfItem(atPath: folder.file("audit.log"))
     #expect(mode[.posixPermissions] as? Int == 0o600)
@@ -207,7 +201,7 @@ struct RecordTests {
 
   @Test("A server whose audit file cannot be written saves, says so, and is not ready")
   func fullAudit() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--audit", "/dev/full"])
     #expect(try ask(address, "/health/ready").hasPrefix("HTTP/1.1 200"))
     #expect(try ask(address, "/v1/save", method: "POST", body: update).contains("200 OK"))
@@ -226,7 +220,7 @@ struct RecordTests {
 
   @Test("A caller beyond a limit gets 429 with the time to wait; another caller does not")
   func limits() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--limit", "requests-per-second=0.01", "--trust-proxy", "127.0.0.1"])
     #expect(try ask(address, "/v1").hasPrefix("HTTP/1.1 200"))
@@ -246,7 +240,7 @@ struct RecordTests {
 
   @Test("Requests with a refused credential count for their address, others for their credential")
   func guesses() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--limit", "requests-per-second=0.01"], environment: ["LIVEFETCH_TOKEN": "s3"])
     #expect(try ask(address, "/v1", "Authorization: Bearer a\r\n").hasPrefix("HTTP/1.1 401"))
@@ -264,7 +258,7 @@ struct RecordTests {
   func refusedHeads(
     method: String, target: String, headers: String, body: String, status: String
   ) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--limit", "requests-per-second=0.01"], environment: ["LIVEFETCH_TOKEN": "s3"])
     for expected in [status, "429"] {
@@ -275,7 +269,7 @@ struct RecordTests {
 
   @Test("A caller has no more waiting requests than its limit, and gets room when one ends")
   func waiting() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--limit", "waiting-requests=1"])
     let first = try WaitingClient(address, "/v1/objects/City?since=now&wait=60")
     // The other request does not take the first one's place.
@@ -315,7 +309,7 @@ struct RecordTests {
 
   @Test("Pages cannot be framed, and give no address of theirs to other sites")
   func pages() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--cors-origin", "https://a.example", "--cors-origin", "https://b.example"])
     for target in ["/", "/docs/"] {
@@ -343,7 +337,7 @@ struct RecordTests {
 
   @Test("Answers of saves have the headers of other answers once, also when a save is repeated")
   func headersOfSaves() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--cors-origin", "https://a.example"])
     let key = "Idempotency-Key: k1\r\n"
     let (insert, name) = (#"{"name":"Rio","population":5}"#, #"{"name":"Vik"}"#)

@@ -7,12 +7,6 @@ import Testing
 
 @Suite("SIGHUP has a server read its settings again", .mayBlock)
 struct ReloadTests {
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    return folder
-  }
-
   private func client(
     _ address: String, _ target: String, token: String? = nil, method: String = "GET",
     headers: String = "", body: String = ""
@@ -36,7 +30,7 @@ struct ReloadTests {
 
   @Test("Another token in the token file takes the place of the earlier one")
   func token() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("first\n", to: "token")
     let (server, address) = try folder.serve("w.sqlite", ["--token-file", "token"])
     #expect(try status(address, token: "first") == "200")
@@ -50,7 +44,7 @@ struct ReloadTests {
 
   @Test("A token file that is written again with the same token changes nothing")
   func sameToken() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("first\n", to: "token")
     try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite", ["--token-file", "token"])
@@ -63,8 +57,7 @@ struct ReloadTests {
 
   @Test("Settings that a database does not take are refused, as at the start")
   func database() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let database = try PostgresServer.shared().newDatabase(copying: folder.file("w.sqlite"))
     try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
     let (server, address) = try folder.serve(database)
@@ -81,7 +74,7 @@ struct ReloadTests {
 
   @Test("Another configuration file changes quotas; its port waits for the next start")
   func configurationFile() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite")
     #expect(try status(address) == "200")
@@ -102,7 +95,7 @@ struct ReloadTests {
 
   @Test("A configuration file that is gone or cannot be read opens no server")
   func missingFile() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write(#"{"token": "first"}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite")
     #expect(try status(address) == "401")
@@ -118,7 +111,7 @@ struct ReloadTests {
 
   @Test("A server whose messages nobody reads answers, saves and ends")
   func unreadMessages() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (server, address) = try folder.serve(
       "w.sqlite", ["--log-requests", "--shutdown-timeout", "5"],
       limits: "mkfifo full; exec 3<> full 2> full")
@@ -138,7 +131,7 @@ struct ReloadTests {
 
   @Test("A setting that waits for the next start does not take effect with another one")
   func waitingSetting() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write(#"{"read-only": true}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite")
     let deletion = { try client(address, "/v1/objects/City/1", method: "DELETE").receiveHead() }
@@ -155,7 +148,7 @@ struct ReloadTests {
 
   @Test("Under other access rules a snapshot has another ETag")
   func etag() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let rules = { (least: Int) in
       #"{"entities":{"City":{"access":{"read":"population > \#(least)"}}}}"#
     }
@@ -174,7 +167,7 @@ struct ReloadTests {
 
   @Test("Settings that cannot be used leave those from before in use")
   func refused() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("first", to: "token")
     try folder.write(#"{"token-file": "token"}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite")
@@ -197,7 +190,7 @@ struct ReloadTests {
 
   @Test("Long-polls end without changes, streams with a reason, and their tokens stay valid")
   func waiting() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write(#"{"query-timeout": 100}"#, to: "livefetch.json")
     let (server, address) = try folder.serve("w.sqlite")
     let about = try client(address, "/v1").receiveHead()
@@ -231,7 +224,7 @@ struct ReloadTests {
 
   @Test("Without another value a server says nothing, and its long-polls wait on")
   func unchanged() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.write("first", to: "token")
     let (server, address) = try folder.serve(
       "w.sqlite", ["--token-file", "token", "--audit", "audit.log"])

@@ -19,8 +19,7 @@ struct ScheduledBackupTests {
 
   @Test("The newest copies are kept, and a copy can be restored")
   func rehearsal() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", ["--backup-every", "1s", "--keep", "2"])
     var seen: Set<String> = []
@@ -50,8 +49,7 @@ struct ScheduledBackupTests {
 
   @Test("Of a file that is cut to nothing no copy is made, and the earlier ones stay")
   func emptiedFile() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--backup-every", "1s", "--keep", "2"])
     let good = { copies(folder).filter { $0.hasSuffix(".sqlite") } }
     #expect(eventually(within: .seconds(300)) { good().count == 2 })
@@ -70,8 +68,7 @@ struct ScheduledBackupTests {
   @Test(
     "A copy of a later time neither counts nor is removed, and a removed directory is made again")
   func laterCopy() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.serveOnce("w.sqlite")
     let later = "w-\(try id(folder))-20991231T000000Z.sqlite"
     try FileManager.default.createDirectory(
@@ -87,8 +84,7 @@ struct ScheduledBackupTests {
 
   @Test("The copies of an earlier run count, and other files are left alone")
   func earlierRun() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let flags = ["--backup-every", "1h", "--backup-to", "b", "--keep", "1"]
     let (first, _) = try folder.serve("w.sqlite", flags)
     let made = { copies(folder, in: "b").filter { $0.hasSuffix(".sqlite") } }
@@ -143,8 +139,7 @@ struct ScheduledBackupTests {
 
   @Test("A copied file that is served counts as another store, and the first one keeps its id")
   func copiedFile() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.serveOnce("w.sqlite")
     let first = try id(folder)
     try FileManager.default.copyItem(
@@ -190,8 +185,7 @@ struct ScheduledBackupTests {
       (["--read-only"], "w.sqlite: was never served for writing here"),
     ])
   func refused(flags: [String], message: String) throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let run = try folder.run(
       ["serve", "w.sqlite", "--port", "0", "--backup-every", "1h"] + flags)
     #expect(run.status == 74)

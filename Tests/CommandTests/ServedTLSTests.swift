@@ -6,12 +6,6 @@ import Testing
 
 @Suite("A server with TLS of its own", .mayBlock)
 struct ServedTLSTests {
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    return folder
-  }
-
   private func write(_ pair: TestCertificate, to folder: Folder) throws {
     try folder.write(String(decoding: pair.certificate, as: UTF8.self), to: "cert.pem")
     try folder.write(String(decoding: pair.key, as: UTF8.self), to: "key.pem")
@@ -21,7 +15,7 @@ struct ServedTLSTests {
 
   @Test("Its ready line says https, and commands that trust its certificate fetch and save")
   func fetchAndSave() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try write(TestCertificate(), to: folder)
     let (_, address) = try folder.serve("w.sqlite", flags)
     #expect(address.hasPrefix("https://127.0.0.1:"))
@@ -45,9 +39,9 @@ struct ServedTLSTests {
     #expect(untrusted.errors.contains("certificate"), "\(untrusted.errors)")
   }
 
-  @Test("SIGHUP has it present another certificate; a bad one leaves the one from before")
+  @Test("SIGHUP reloads the certificate; an unusable one leaves the previous one in use")
   func renewal() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try write(TestCertificate(), to: folder)
     let (server, address) = try folder.serve("w.sqlite", flags)
     func presented() throws -> [UInt8] {
@@ -90,7 +84,7 @@ struct ServedTLSTests {
       (["--tls-cert", "", "--tls-key", "key.pem"], 64, "--tls-cert is empty"),
     ])
   func badFiles(flags: [String], status: Int32, complaint: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try write(TestCertificate(), to: folder)
     try folder.write("text", to: "text")
     try folder.write(String(decoding: TestCertificate().key, as: UTF8.self), to: "other.pem")
@@ -102,7 +96,7 @@ struct ServedTLSTests {
 
   @Test("TLS alone does not open a server on a public address")
   func openAddress() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try write(TestCertificate(), to: folder)
     let run = try folder.run(["serve", "w.sqlite", "--port", "0", "--host", "0.0.0.0"] + flags)
     #expect(run.status == 64)

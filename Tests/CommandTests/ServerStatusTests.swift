@@ -11,8 +11,7 @@ import Testing
 struct ServerStatusTests {
   @Test("Callers with the scope admin see its metrics, others the rest")
   func metrics() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let key = try folder.run("key", "create", "w.sqlite", "--name", "reader", "--scope", "read")
     let (_, address) = try folder.serve("w.sqlite", environment: ["LIVEFETCH_TOKEN": "s3"])
     for _ in 0..<3 {
@@ -49,8 +48,7 @@ struct ServerStatusTests {
 
   @Test("While the file is cut short, the status and the metrics say so, and the log does once")
   func truncatedFile() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", environment: ["LIVEFETCH_TOKEN": "s3"])
     #expect(truncate(folder.file("w.sqlite"), 8_192) == 0)
     // For a moment after the server is not ready, some requests are still answered.
@@ -70,8 +68,7 @@ struct ServerStatusTests {
 
   @Test("The token may be in a file that a variable names")
   func tokenFile() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.write("s3\n", to: "token.txt")
     let variables = ["LIVEFETCH_TOKEN_FILE": "token.txt"]
     let (_, address) = try folder.serve("w.sqlite", environment: variables)
@@ -83,8 +80,7 @@ struct ServerStatusTests {
 
   @Test("A file and its server name the same size of the history")
   func history() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite")
     func figures(_ store: String) throws -> [Int64?] {
       let output = try folder.run("status", store, "--json").output
@@ -103,8 +99,7 @@ struct ServerStatusTests {
 
   @Test("A server that is not ready is shown with its reasons, and the exit status is 69")
   func notReady() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite")
     #expect(try folder.run("status", address).status == 0)
     for suffix in ["", "-wal", "-shm"] {

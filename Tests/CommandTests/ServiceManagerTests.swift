@@ -14,12 +14,6 @@ struct ServiceManagerTests {
   private static let handingOver =
     "exec 3<&0 </dev/null; export LISTEN_PID=$$ LISTEN_FDS=1"
 
-  private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
-    return folder
-  }
-
   /// Serves `w.sqlite` on `listener` until it is ready.
   private func serve(_ folder: Folder, on listener: Listener, as name: String) throws -> Process {
     let process = try folder.start(
@@ -31,7 +25,7 @@ struct ServiceManagerTests {
 
   @Test("A connection that is made while no server runs is served by the next one")
   func activation() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let listener = try Listener()
     for start in ["first", "second"] {
       let client = try WaitingClient(
@@ -45,7 +39,7 @@ struct ServiceManagerTests {
 
   @Test("The variables of another process are ignored")
   func otherProcess() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve(
       "w.sqlite", environment: ["LISTEN_PID": "1", "LISTEN_FDS": "1"])
     #expect(address.hasPrefix("http://127.0.0.1:"))
@@ -64,7 +58,7 @@ struct ServiceManagerTests {
       ),
     ])
   func wrongSockets(variables: String, message: String) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let process = try folder.start(
       ["serve", "w.sqlite"], output: "out", limits: "exec 3</dev/null; export \(variables)")
     process.waitUntilExit()
@@ -74,7 +68,7 @@ struct ServiceManagerTests {
 
   @Test("The manager is notified when the server listens and when it stops")
   func notification() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     let manager = try DatagramReceiver(path: folder.file("notify"))
     let (process, _) = try folder.serve(
       "w.sqlite", environment: ["NOTIFY_SOCKET": folder.file("notify")])
@@ -89,7 +83,7 @@ struct ServiceManagerTests {
     "SIGTERM and SIGINT end a server that is still opening its file, which opens the next time",
     arguments: [SIGTERM, SIGINT])
   func signalWhileOpening(signal: Int32) throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     try folder.sql("PRAGMA journal_mode = WAL", on: "w.sqlite")
     // The history's transaction waits five seconds for the lock.
     let holder = try WriteLockHolder(folder.file("w.sqlite"))
@@ -106,7 +100,7 @@ struct ServiceManagerTests {
 
   @Test("A manager that has gone is passed over")
   func missingManager() throws {
-    let folder = try folder()
+    let folder = try smallFolder()
     for path in [folder.file("none"), "none", "@none", String(repeating: "/a", count: 200)] {
       stop(try folder.serve("w.sqlite", environment: ["NOTIFY_SOCKET": path]).process)
     }

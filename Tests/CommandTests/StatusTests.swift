@@ -7,8 +7,7 @@ import Testing
 @Suite("Exit statuses", .mayBlock)
 struct StatusTests {
   private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.write(String(repeating: "no database ", count: 400), to: "junk.db")
     let model = #"{"entities":[{"name":"City","attributes":[{"name":"name","type":"String"}]}]}"#
     try folder.write(model, to: "m.json")

@@ -9,8 +9,7 @@ import Testing
 @Suite("livefetch fetch, save, backup, restore, check, status", .mayBlock)
 struct StoreCommandTests {
   private func fixture() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     return folder
   }
 
@@ -302,8 +301,7 @@ struct StoreCommandTests {
 
   @Test("An empty file, left by a failed copy, is not restored over a store")
   func emptyBackup() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try folder.write("", to: "empty.sqlite")
     let run = try folder.run("restore", "empty.sqlite", "w.sqlite")
     #expect(run.status == 65)
@@ -413,6 +411,25 @@ struct StoreCommandTests {
     try folder.sql("UPDATE City SET name = 'x'", on: "w.sqlite")
     let status = try folder.run("status", "link.sqlite")
     #expect(status.output.contains(/\nlog bytes +[1-9]/), "\(status.output)")
+  }
+
+  @Test("The status counts an entity's objects with those of its subentities")
+  func statusOfSubentities() throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      {"entities":[{"name":"Person","attributes":[{"name":"name","type":"String"}]},
+        {"name":"Guest","parent":"Person"},{"name":"Other","attributes":[]}]}
+      """, to: "m.json")
+    try folder.write("", to: "p.sqlite")
+    try folder.serveOnce("p.sqlite", ["--model", "m.json"])
+    try folder.write(
+      #"[{"insert":"Person","values":{}},{"insert":"Guest","values":{}},{"insert":"Guest","values":{}}]"#,
+      to: "c.json")
+    #expect(try folder.run("save", "p.sqlite", "c.json").status == 0)
+    let status = try folder.run("status", "p.sqlite", "--json")
+    #expect(
+      status.output.contains(#""entities":{"Person":3,"Guest":2,"Other":0}"#), "\(status.output)")
   }
 
   @Test("The status shows the history, the server of the file and processes that have it open")

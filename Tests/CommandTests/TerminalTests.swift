@@ -43,8 +43,7 @@ struct TerminalTests {
       ["model", "export", "w.sqlite"], ["model", "show", "w.sqlite"],
     ])
   func fullOutput(arguments: [String]) throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let run = try folder.run(arguments, redirected: ">/dev/full")
     #expect(run.status == 74)
     #expect(run.errors == "livefetch: standard output: No space left on device\n")
@@ -70,8 +69,7 @@ struct TerminalTests {
 
   @Test("No colours and no progress bars if the output is not a terminal")
   func plain() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let fetch = try folder.run("fetch", "w.sqlite", "City", "--section", "country")
     #expect(!fetch.output.contains("\u{1B}"))
     let load = try folder.run("import", "w.sqlite", "-", "--into", "City", input: "name\nX\n")
@@ -132,8 +130,7 @@ struct TerminalTests {
     arguments: [false, true]
   )
   func quietExport(isQuiet: Bool) throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let (terminal, other, path) = try Self.openTerminal()
     // The open descriptor of the other end keeps the output after the program's end.
     defer { for descriptor in [terminal, other] { close(descriptor) } }
@@ -151,8 +148,7 @@ struct TerminalTests {
 
   @Test("A watch that fails prints its message on the screen from before")
   func failedWatch() throws {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     let (terminal, other, path) = try Self.openTerminal()
     defer { for descriptor in [terminal, other] { close(descriptor) } }
     let watch = try folder.start(

@@ -8,8 +8,7 @@ import Testing
 @Suite("livefetch fetch --watch", .mayBlock)
 struct WatchTests {
   private func watchedFixture() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     return folder
   }
 

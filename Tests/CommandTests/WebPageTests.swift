@@ -91,8 +91,7 @@ struct WebPageTests {
 
   /// A store, and a directory of files for `--public`.
   private func folder() throws -> Folder {
-    let folder = try Folder()
-    try folder.sql(smallFixture, on: "w.sqlite")
+    let folder = try smallFolder()
     try FileManager.default.createDirectory(
       atPath: folder.file("site"), withIntermediateDirectories: false)
     return folder

@@ -16,7 +16,7 @@ struct ProblemTests {
         + String(repeating: "x", count: 498) + "`.")
     let change = ChangeProblem(
       change: 0, property: name, code: .unknownProperty, detail: "`T` has no property `\(name)`")
-    let refused = Problem(.invalid([change]), model: Model(entities: []))
+    let refused = Problem(SaveError.invalid([change]))
     #expect(refused.json.count < 10_000)
   }
 

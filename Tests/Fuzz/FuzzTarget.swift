@@ -174,7 +174,7 @@ private func fuzzCursor(_ text: String) {
   let made = OrderKey(bytes: bytes, sectionLength: 0, idOffset: UInt32(bytes.count / 2))
   if let key = cursor.decode(cursor.encode(made)) {
     demand(key.bytes == bytes, "a key of other bytes")
-    _ = SectionInfo(of: key, term: plan.definition.section, model: model)
+    _ = SectionInfo(section: key.section, term: plan.definition.section, model: model)
   }
 }
 

@@ -12,12 +12,7 @@ import Testing
   private let engine: LiveEngine
 
   init() {
-    store.save { objects in
-      objects.cities = [
-        1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
-        2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
-      ]
-    }
+    store.saveTwoCities()
     var configuration = LiveConfiguration()
     configuration.longTimeLimit = .zero
     engine = LiveEngine(store: store, configuration: configuration, delivery: RecordingDelivery())

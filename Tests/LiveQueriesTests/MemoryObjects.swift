@@ -172,7 +172,8 @@ extension MemoryObjects {
     for key in keys {
       if plan.definition.section != nil, last?.section != key.section {
         sections.append(
-          .init(info: SectionInfo(of: key, term: plan.definition.section, model: model)))
+          .init(
+            info: SectionInfo(section: key.section, term: plan.definition.section, model: model)))
       }
       last = key
       guard case .integer(let id) = key.id, let city = cities[Int(id)] else { continue }

@@ -41,6 +41,17 @@ final class MemoryStore: LiveStore {
 
   init(reportsValues: Bool = true) { self.reportsValues = reportsValues }
 
+  /// Replaces all objects by Shanghai and Beijing.
+  @discardableResult
+  func saveTwoCities() -> Token {
+    save { objects in
+      objects.cities = [
+        1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
+        2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
+      ]
+    }
+  }
+
   static func token(_ position: Int, epoch: String = "t1") -> Token {
     Token(
       epoch: epoch, position: HistoryPosition(Int64(position)),

@@ -14,12 +14,7 @@ struct ResumeTests {
   private let start: Token
 
   init() {
-    start = store.inner.save { objects in
-      objects.cities = [
-        1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
-        2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
-      ]
-    }
+    start = store.inner.saveTwoCities()
     engine = LiveEngine(store: store, delivery: RecordingDelivery())
   }
 

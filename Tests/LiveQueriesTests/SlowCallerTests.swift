@@ -12,12 +12,7 @@ struct SlowCallerTests {
   private let engine: LiveEngine
 
   init() {
-    store.inner.save { objects in
-      objects.cities = [
-        1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
-        2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
-      ]
-    }
+    store.inner.saveTwoCities()
     engine = LiveEngine(store: store, delivery: RecordingDelivery())
   }
 

@@ -167,6 +167,51 @@ struct PostgresTypesTests {
     }
   }
 
+  @Test("a section, a group and distinct values of arrays and JSON are the JSON that items show")
+  func sectionsOfJSON() throws {
+    let tables = """
+      CREATE TYPE pair AS (a int, b text);
+      CREATE TABLE item(id int PRIMARY KEY, a int[], p pair, j jsonb);
+      INSERT INTO item VALUES (1, '{1,2}', '(1,x)', '"s"'), (2, '{}', NULL, 'null'),
+        (3, '{1,2}', '(1,x)', '{"k": 1}');
+      """
+    try PostgresStoreTests.withStore(tables) { (store, _) throws in
+      func answer(_ query: String) throws -> String {
+        try ParityFixture.snapshot(store, "item", query)
+      }
+      let arrays = try answer("section=a&as=ids")
+      #expect(
+        arrays.contains(
+          """
+          [{"name":"[1,2]","value":[1,2],"indexTitle":"[","items":[1,3]},\
+          {"name":"[]","value":[],"indexTitle":"[","items":[2]}]
+          """), "\(arrays)")
+      let pairs = try answer("section=p&as=ids")
+      #expect(
+        pairs.contains(#""value":{"a":1,"b":"x"},"indexTitle":"{","items":[1,3]"#), "\(pairs)")
+      let groups = try answer("as=dictionaries&group=a&select=a,n:@count")
+      #expect(groups.contains(#"[{"a":[1,2],"n":2},{"a":[],"n":1}]"#), "\(groups)")
+      let distinct = try answer(
+        "as=dictionaries&select=a:@distinctUnionOfObjects.a,j:@distinctUnionOfObjects.j,n:@count.j")
+      #expect(distinct.contains(#"[{"a":[[1,2],[]],"j":["s",{"k": 1}],"n":2}]"#), "\(distinct)")
+    }
+  }
+
+  @Test("a decimal of a model keeps every digit")
+  func decimalOfAModel() throws {
+    let model = #"{"entities":[{"name":"P","attributes":[{"name":"price","type":"Decimal"}]}]}"#
+    var options = PostgresStoreOptions()
+    options.model = try ModelFile(parsing: Array(model.utf8))
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    try PostgresStoreTests.withStore("", options) { (store, _) throws in
+      let body = #"{"changes":[{"insert":"P","values":{"price":12345678901234567.89}}]}"#
+      #expect(try fixture.save(body, to: store).contains("+1 ~0 -0"))
+      let shown = try ParityFixture.snapshot(store, "P", "")
+      #expect(shown.contains(#"{"id":1,"price":12345678901234567.89}"#), "\(shown)")
+    }
+  }
+
   @Test("the text of a decimal in an order key has its order and is that of a decimal only")
   func decimalKeys() {
     let decimals = [

@@ -3,7 +3,6 @@
 import FetchModel
 import Foundation
 import SQLiteStore
-import Synchronization
 import TestSupport
 
 @testable import PostgresStore
@@ -68,23 +67,6 @@ struct SaveFixture {
 
 // MARK: - Saves
 
-/// The outcome of a save that another thread makes.
-private final class Outcome<Value: Sendable>: Sendable {
-  private let done = DispatchSemaphore(value: 0)
-  // Protects the value.
-  private let value = Mutex<Value?>(nil)
-
-  func set(_ value: Value) {
-    self.value.withLock { $0 = value }
-    done.signal()
-  }
-
-  func wait() -> Value? {
-    _ = done.wait(timeout: .now() + 300)
-    return value.withLock { $0 }
-  }
-}
-
 extension SaveFixture {
   /// The outcome of a save: ids, counts and objects, or the problems.
   ///
@@ -107,7 +89,7 @@ extension SaveFixture {
   }
 
   private func outcome(of request: SaveRequest, in store: any Store) -> [String] {
-    let outcome = Outcome<Result<SaveResult, SaveError>>()
+    let outcome = AwaitedValue<Result<SaveResult, SaveError>>()
     store.save(request) { outcome.set($0) }
     switch outcome.wait() {
     case .success(let result): return Self.lines(result, store.model)
@@ -176,7 +158,7 @@ extension SaveFixture {
     let once = IdempotentSave(key: key, fingerprint: fingerprint) { result, _ in
       Array((result.ids.first.map { "\($0.id)" } ?? "-").utf8)
     }
-    let outcome = Outcome<Result<StoredResponse, SaveError>>()
+    let outcome = AwaitedValue<Result<StoredResponse, SaveError>>()
     store.save(request, once: once) { outcome.set($0) }
     switch outcome.wait() {
     case .success(let response):
@@ -191,7 +173,7 @@ extension SaveFixture {
     let resolver = SaveResolver(model: postgres.model)
     let outcomes = try (0..<count).map { index in
       let request = try resolver.resolve(JSON(parsing: Array(body(index).utf8)))
-      let outcome = Outcome<Result<SaveResult, SaveError>>()
+      let outcome = AwaitedValue<Result<SaveResult, SaveError>>()
       postgres.save(request) { outcome.set($0) }
       return outcome
     }
@@ -214,7 +196,7 @@ extension SaveFixture {
     let request = try SaveResolver(model: postgres.model).resolve(
       JSON(parsing: Array(body.utf8)))
     let once = IdempotentSave(key: key, fingerprint: "f") { _, _ in [] }
-    let outcome = Outcome<Result<StoredResponse, SaveError>>()
+    let outcome = AwaitedValue<Result<StoredResponse, SaveError>>()
     postgres.save(request, once: once) { outcome.set($0) }
     return { outcome.wait() }
   }
@@ -229,7 +211,7 @@ extension SaveFixture {
       Array((result.ids.first.map { "\($0.id)" } ?? "-").utf8)
     }
     let outcomes = (0..<count).map { _ in
-      let outcome = Outcome<Result<StoredResponse, SaveError>>()
+      let outcome = AwaitedValue<Result<StoredResponse, SaveError>>()
       postgres.save(request, once: once) { outcome.set($0) }
       return outcome
     }
@@ -240,7 +222,7 @@ extension SaveFixture {
   func token(of body: String) throws -> Token? {
     let request = try SaveResolver(model: postgres.model).resolve(
       JSON(parsing: Array(body.utf8)))
-    let outcome = Outcome<Result<SaveResult, SaveError>>()
+    let outcome = AwaitedValue<Result<SaveResult, SaveError>>()
     postgres.save(request) { outcome.set($0) }
     return try outcome.wait()?.get().token
   }

@@ -12,15 +12,20 @@ import Testing
 
 @Suite("A truncated index of the write-ahead log", .mayBlock)
 struct CutIndexTests {
-  @Test(
-    "the index gets its length back, and nothing is read or saved with it again",
-    arguments: [0, 1, 20_000])
-  func restored(size: off_t) throws {
+  /// A file with two cities in its write-ahead log.
+  private func served() throws -> (ScratchFile, Connection, ServedFiles) {
     let file = try ScratchFile("CREATE TABLE city(name TEXT);")
     let connection = try file.connect()
     _ = try connection.all("PRAGMA journal_mode = WAL", []) { $0.text(0) }
     try connection.execute("INSERT INTO city VALUES ('Rome'), ('Oslo')")
-    let files = ServedFiles(path: file.path)
+    return (file, connection, ServedFiles(path: file.path))
+  }
+
+  @Test(
+    "the index gets its length back, and nothing is read or saved with it again",
+    arguments: [0, 1, 20_000])
+  func restored(size: off_t) throws {
+    let (file, connection, files) = try served()
     let index = file.path + "-shm"
     let length = try #require(FileStatus(index)?.size)
     #expect(files.allowsReading)
@@ -60,11 +65,7 @@ struct CutIndexTests {
     "a connection that reads or writes while the index lacks bytes does not end the process",
     arguments: [0, 1, 20_000])
   func accessed(size: off_t) throws {
-    let file = try ScratchFile("CREATE TABLE city(name TEXT);")
-    let connection = try file.connect()
-    _ = try connection.all("PRAGMA journal_mode = WAL", []) { $0.text(0) }
-    try connection.execute("INSERT INTO city VALUES ('Rome'), ('Oslo')")
-    let files = ServedFiles(path: file.path)
+    let (file, connection, files) = try served()
     let index = file.path + "-shm"
     let length = try #require(FileStatus(index)?.size)
     #expect(truncate(index, size) == 0)
@@ -114,11 +115,7 @@ struct CutIndexTests {
     "the index is rebuilt from the log when the file is opened again",
     arguments: [0, 96, 4_096, 16_384])
   func rebuilt(size: off_t) throws {
-    let file = try ScratchFile("CREATE TABLE city(name TEXT);")
-    let connection = try file.connect()
-    _ = try connection.all("PRAGMA journal_mode = WAL", []) { $0.text(0) }
-    try connection.execute("INSERT INTO city VALUES ('Rome'), ('Oslo')")
-    let files = ServedFiles(path: file.path)
+    let (file, connection, files) = try served()
     #expect(truncate(file.path + "-shm", size) == 0)
     #expect(files.condition == .indexTruncated)
     connection.keepLogOnClose()

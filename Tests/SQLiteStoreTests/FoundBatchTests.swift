@@ -1,9 +1,7 @@
-// Batches whose objects a reader has found before the save: other saves in between change nothing about
-// what a batch does.
+// Batches whose objects a reader has found before the save: they do the same as without, also if other
+// saves come in between.
 
-import Dispatch
 import FetchModel
-import Synchronization
 import TestSupport
 import Testing
 
@@ -48,13 +46,15 @@ struct FoundBatchTests {
 
     /// Saves, and returns the outcome without its token.
     func save(_ request: SaveRequest) -> String {
-      let outcome = Outcome()
+      let outcome = AwaitedValue<String>()
       store.save(request) { result in
-        outcome.set(
-          result.map { "~\($0.updated) -\($0.deleted) +\($0.inserted)" }
-            .mapError { Failure(text: "\(SaveExecutionFixture.lines($0))") })
+        switch result {
+        case .success(let result):
+          outcome.set("~\(result.updated) -\(result.deleted) +\(result.inserted)")
+        case .failure(let error): outcome.set("\(SaveExecutionFixture.lines(error))")
+        }
       }
-      return outcome.wait()
+      return outcome.wait() ?? "no outcome"
     }
 
     func rows() throws -> [[String]] {
@@ -97,7 +97,9 @@ struct FoundBatchTests {
     ].randomElement(using: &random)!
   }
 
-  @Test("They do what they would do without, whatever was saved in between", arguments: 0..<60)
+  @Test(
+    "A save with objects found before has the same result as one that finds them itself",
+    arguments: 0..<60)
   func generated(round: Int) throws {
     let seed = UInt64(41_000 + round)
     var random = SeededRandom(seed: seed)
@@ -133,7 +135,7 @@ struct FoundBatchTests {
     }
   }
 
-  @Test("In a table whose keys may have equal ids, the save finds the objects of a batch")
+  @Test("In a table whose different keys may have one id, the save finds the objects of a batch")
   func equalIDs() throws {
     let file = try ScratchFile(
       "CREATE TABLE t(id BLOB PRIMARY KEY, v INTEGER); INSERT INTO t VALUES (x'61', 0), ('a', 1);")
@@ -146,9 +148,9 @@ struct FoundBatchTests {
   }
 
   @Test(
-    "After changes that may affect very many objects, the save finds those of a batch if that is brief",
+    "After changes that may affect very many objects, the save finds those of a batch if the search is fast",
     arguments: [(false, "2000", 1000), (true, "store(FetchModel.StoreError.overloaded)", 3000)])
-  func manyAffected(isExpensive: Bool, summary: String, left: Int64) throws {
+  func manyAffected(isExpensive: Bool, summary: String, remaining: Int64) throws {
     let file = try ScratchFile(
       """
       CREATE TABLE hub(id INTEGER PRIMARY KEY, name TEXT);
@@ -167,13 +169,16 @@ struct FoundBatchTests {
     #expect(request.found?.ids == [0: []])
     if isExpensive { request.found?.expensive = [0] }
     try file.runExternally("UPDATE hub SET name = 'b'")
-    let outcome = Outcome()
+    let outcome = AwaitedValue<String>()
     store.save(request) { result in
-      outcome.set(result.map { "\($0.deleted)" }.mapError { Failure(text: "\($0)") })
+      switch result {
+      case .success(let result): outcome.set("\(result.deleted)")
+      case .failure(let error): outcome.set("\(error)")
+      }
     }
     #expect(outcome.wait() == summary)
     let rows = try file.connect(.read).first("SELECT count(*) FROM item", []) { $0.integer(0) }
-    #expect(rows == left)
+    #expect(rows == remaining)
   }
 
   @Test("Objects of a token that the history does not reach back to are found again")
@@ -186,30 +191,5 @@ struct FoundBatchTests {
     let token = Token(epoch: "other", position: HistoryPosition(1), nonce: 1)
     request.found = FoundObjects(token: token, ids: [0: [.integer(7)]])
     #expect(subject.save(request) == "~0 -3 +0")
-  }
-}
-
-private struct Failure: Error {
-  let text: String
-}
-
-/// The outcome of a save, once it is there.
-private final class Outcome: Sendable {
-  private let text = Mutex("")
-  private let done = DispatchSemaphore(value: 0)
-
-  func set(_ result: Result<String, Failure>) {
-    let text: String
-    switch result {
-    case .success(let summary): text = summary
-    case .failure(let failure): text = failure.text
-    }
-    self.text.withLock { $0 = text }
-    done.signal()
-  }
-
-  func wait() -> String {
-    done.wait()
-    return text.withLock { $0 }
   }
 }

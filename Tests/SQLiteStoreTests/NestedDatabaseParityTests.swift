@@ -76,13 +76,7 @@ struct NestedDatabaseParityTests {
     let evaluator = PredicateEvaluator(
       plan.definition.predicate.condition, model: store.model,
       columns: PostgresColumns(schema: store.composer.schema, model: store.model))
-    for row in contents.rows(of: entity, for: evaluator) {
-      tally.rows += 1
-      guard let verdict = evaluator.evaluate(row) else { continue }
-      tally.decided += 1
-      if verdict { tally.matched += 1 }
-      #expect(verdict == found.contains(row.id), "\(place): \(row)")
-    }
+    tally.compare(evaluator, with: found, on: contents.rows(of: entity, for: evaluator), place)
   }
 
   /// The plan of a fetch of ids; nil if the predicate is refused.

@@ -35,6 +35,20 @@ struct NestedParityTests {
     var rows = 0
     var decided = 0
     var matched = 0
+
+    /// Compares an evaluator's results with the ids that the store found.
+    mutating func compare(
+      _ evaluator: PredicateEvaluator, with found: Set<String>, on rows: [NestedRow],
+      _ place: Comment
+    ) {
+      for row in rows {
+        self.rows += 1
+        guard let verdict = evaluator.evaluate(row) else { continue }
+        decided += 1
+        if verdict { matched += 1 }
+        #expect(verdict == found.contains(row.id), "\(place): \(row)")
+      }
+    }
   }
 
   /// A predicate and the ids that it found.
@@ -100,12 +114,6 @@ struct NestedParityTests {
     let database = fixture.database
     let evaluator = PredicateEvaluator(
       predicate.condition, model: database.model, columns: database.columns)
-    for row in fixture.rows(of: entity, for: evaluator) {
-      tally.rows += 1
-      guard let verdict = evaluator.evaluate(row) else { continue }
-      tally.decided += 1
-      if verdict { tally.matched += 1 }
-      #expect(verdict == found.contains(row.id), "\(place): \(row)")
-    }
+    tally.compare(evaluator, with: found, on: fixture.rows(of: entity, for: evaluator), place)
   }
 }

@@ -43,13 +43,13 @@ struct SnapshotValueTests {
     try expectParity(FetchFixture(Self.values), query)
   }
 
-  @Test("is truncated as that")
+  @Test("is truncated like the JSON")
   func truncated() throws { try expectParity(FetchFixture(Self.values), "", maxItems: 5) }
 
-  @Test("has long values and ids of text as that")
+  @Test("has long values and ids of text like the JSON")
   func longValues() throws { try expectParity(FetchFixture(Self.long), "") }
 
-  @Test("has the ids of to-many relationships as that")
+  @Test("has the ids of to-many relationships like the JSON")
   func toMany() throws {
     try expectParity(FetchFixture(FetchFixture.fixture), "select=Tag", of: "City")
   }
@@ -67,7 +67,7 @@ struct SnapshotValueTests {
         """)
   }
 
-  @Test("is refused if it is larger than an answer may be")
+  @Test("is refused if it exceeds the response limit")
   func tooLarge() throws {
     let fixture = try FetchFixture(Self.long)
     let plan = try fixture.plan("Sample")

@@ -74,7 +74,7 @@ struct TrackedFile {
   }
 }
 
-/// Two countries, a city and a tag of each kind of link.
+/// Two countries, two cities and two tags, with one row in the join table.
 let historyFixture = """
   CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT);
   CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, population REAL,

@@ -48,6 +48,25 @@ struct ModelContractTests {
     #expect(try file.ask("PATCH", "/v1/objects/Human/3", body: #"{"name":"Dan"}"#).status == 200)
   }
 
+  @Test(
+    "A raw value is what items show, without quotes, whatever form the store has for it",
+    arguments: [
+      ("born", #""2000-02-29T23:59:59.123456Z""#, "2000-02-29T23:59:59.123456Z"),
+      ("isOpen", "false", "false"), ("size", "2.5", "2.5"), ("size", #""-Infinity""#, "-Infinity"),
+      ("count", "7", "7"), ("name", #""a \\ \"b\"""#, #"a \ "b""#),
+    ])
+  func rawValues(attribute: String, sent: String, raw: String) throws {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[{"name":"A","attributes":[{"name":"born","type":"Date"},
+          {"name":"isOpen","type":"Boolean"},{"name":"size","type":"Double"},
+          {"name":"count","type":"Integer 64"},{"name":"name","type":"String"}]}]}
+        """)
+    let answer = try file.ask("POST", "/v1/objects/A", body: #"{"\#(attribute)":\#(sent)}"#)
+    #expect(answer.status == 201, "\(answer.text)")
+    #expect(try file.ask("/v1/objects/A/1/\(attribute)").text == raw)
+  }
+
   @Test func aBatchChangesOnlyObjectsOfItsEntity() throws {
     let file = try Self.heroes()
     let answer = try file.ask(

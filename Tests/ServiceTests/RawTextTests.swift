@@ -39,7 +39,7 @@ struct RawTextTests {
     let file = try ServedFile(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, r REAL); INSERT INTO t VALUES (1, 0.1 + 0.2), (2, 5)")
     #expect(try file.ask("/v1/objects/t/1/r").text == "0.30000000000000004")
-    #expect(try file.ask("/v1/objects/t/2/r").text == "5.0")
+    #expect(try file.ask("/v1/objects/t/2/r").text == "5")
   }
 
   @Test("is no content where NULL is stored")

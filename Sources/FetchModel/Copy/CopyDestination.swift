@@ -4,10 +4,29 @@
 public protocol CopyDestination {
   /// Writes objects, as a fetch of ``ModelFile/copiedProperties(of:)`` shows them.
   func write(_ items: [JSON], of entity: String) throws(StoreError)
-  /// Ends the copy. The ids after `highestIDs`, by root entity, are free.
-  func finish(highestIDs: [String: Int64]) throws(StoreError)
+  /// Adds what a store has in addition to its objects, and ends the copy.
+  func finish(_ state: CopiedState) throws(StoreError)
   /// Gives the copy up, and leaves nothing.
   func cancel()
+}
+
+/// What a copied store has in addition to its model and its objects.
+public struct CopiedState: Sendable {
+  /// The highest id that was ever assigned, by root entity. The next one is higher.
+  public let highestIDs: [String: Int64]
+  /// The responses for idempotency keys.
+  public let idempotencyRecords: [IdempotencyRecord]
+  /// The API keys, revoked ones included.
+  public let apiKeys: [APIKeyRecord]
+
+  /// Makes the state of a store.
+  public init(
+    highestIDs: [String: Int64], idempotencyRecords: [IdempotencyRecord], apiKeys: [APIKeyRecord]
+  ) {
+    self.highestIDs = highestIDs
+    self.idempotencyRecords = idempotencyRecords
+    self.apiKeys = apiKeys
+  }
 }
 
 extension ModelFile {

@@ -3,7 +3,7 @@
 extension GroupedQueryResolver {
   /// Returns the terms of `sort`, each a column or, without aggregates, a key path.
   mutating func order(
-    of request: FetchRequest, _ columns: [GroupedQuery.Column], _ groupValues: [ResolvedExpression]
+    of request: FetchRequest, _ columns: [GroupedQuery.Column]
   ) throws(FetchRequestError) -> [GroupedQuery.OrderTerm] {
     var terms: [GroupedQuery.OrderTerm] = []
     let names = drafts.map(\.key) + groups.map(\.name)
@@ -16,7 +16,7 @@ extension GroupedQueryResolver {
         hasPart
           ? parts.contains(name) : names.contains(name) || isFree && plainPath(name) != nil
       }
-      let (value, type) = try sorted(by: term.name, request, columns, groupValues)
+      let (value, type) = try sorted(by: term.name, request, columns)
       guard term.options.isEmpty || [.string, .uri, .uuid].contains(type) else {
         throw .badValue(
           parameter: "sort", detail: "`\(term.name)` is no text, which could be folded")
@@ -36,8 +36,7 @@ extension GroupedQueryResolver {
   }
 
   private mutating func sorted(
-    by name: String, _ request: FetchRequest, _ columns: [GroupedQuery.Column],
-    _ groupValues: [ResolvedExpression]
+    by name: String, _ request: FetchRequest, _ columns: [GroupedQuery.Column]
   ) throws(FetchRequestError) -> (ResolvedExpression, AttributeType) {
     if let column = columns.first(where: { $0.key == name }) {
       guard !isCollection(column.value) else {

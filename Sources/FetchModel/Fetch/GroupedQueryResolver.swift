@@ -69,7 +69,7 @@ struct GroupedQueryResolver {
     let having = try condition.map { predicate throws(FetchRequestError) in
       try resolved(predicate, arguments, variables)
     }
-    let order = try order(of: request, columns, groupValues)
+    let order = try order(of: request, columns)
     let groupedQuery = GroupedQuery(
       columns: columns, aggregates: aggregates, firstAggregate: firstAggregate,
       groups: groupValues, having: having ?? .constant(true), isDistinct: request.isDistinct,

@@ -20,11 +20,14 @@ public struct RowRefusal: Error, Sendable, Hashable {
   public let property: String?
   /// A sentence for the user.
   public let detail: String
+  /// True if a relationship refers to an object that does not exist. A later row may insert it.
+  public let isMissingObject: Bool
 
   /// Makes a row refusal.
-  public init(property: String? = nil, detail: String) {
+  public init(property: String? = nil, detail: String, isMissingObject: Bool = false) {
     self.property = property
     self.detail = detail
+    self.isMissingObject = isMissingObject
   }
 
   /// A row that the database accepted but did not write.

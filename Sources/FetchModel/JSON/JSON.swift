@@ -62,6 +62,12 @@ public enum JSON: Sendable, Hashable {
     if case .number = self { double == nil } else { false }
   }
 
+  /// True for a number that consists of digits.
+  var isWholeNumber: Bool {
+    guard case .number(let text) = self else { return false }
+    return text.utf8.allSatisfy { $0 == 0x2D || $0 >= 0x30 && $0 <= 0x39 }
+  }
+
   /// The kind of value for messages: `a number`.
   public var kind: String {
     switch self {

@@ -313,3 +313,22 @@ public struct ModelFileError: Error, Sendable, Hashable {
 extension ModelFileError: CustomStringConvertible {
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
+
+extension ModelFile.AttributeType {
+  /// The widest type of a model for stored values of a type.
+  package init(_ type: AttributeType) {
+    self =
+      switch type {
+      case .integer: .integer64
+      case .double: .double
+      case .decimal: .decimal
+      case .string: .string
+      case .boolean: .boolean
+      case .date: .date
+      case .binary: .binary
+      case .uuid: .uuid
+      case .uri: .uri
+      case .json: .transformable
+      }
+  }
+}

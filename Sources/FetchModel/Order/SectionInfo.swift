@@ -22,19 +22,11 @@ public struct SectionInfo: Sendable, Hashable {
     indexTitle = name.first.map { $0.uppercased() } ?? ""
   }
 
-  /// Decodes the section of `key`.
+  /// Decodes the section whose keys begin with `section`.
   ///
   /// - Parameters:
   ///   - term: The definition's section term; nil gives ``unsectioned``.
   ///   - integersAsStrings: True to write integers beyond ±2^53 as strings.
-  public init(
-    of key: OrderKey, term: OrderTerm?, model: Model, integersAsStrings: Bool = false
-  ) {
-    self.init(
-      section: key.section, term: term, model: model, integersAsStrings: integersAsStrings)
-  }
-
-  /// Decodes the section whose keys begin with `section`.
   public init(
     section: ArraySlice<UInt8>, term: OrderTerm?, model: Model, integersAsStrings: Bool = false
   ) {

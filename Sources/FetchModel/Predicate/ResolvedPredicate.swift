@@ -31,6 +31,7 @@ public struct ResolvedPredicate: Sendable, Hashable {
       isNondeterministic: isNondeterministic || other.isNondeterministic)
   }
 
+  /// Compares without the paths, which follow from the condition.
   public static func == (left: Self, right: Self) -> Bool {
     left.condition == right.condition && left.isNondeterministic == right.isNondeterministic
   }
@@ -40,13 +41,17 @@ public struct ResolvedPredicate: Sendable, Hashable {
 
 /// A condition that is true or false for an object, never unknown.
 public indirect enum Condition: Sendable, Hashable {
+  /// True for every object, or for none.
   case constant(Bool)
   /// At least two operands, none of them an `and` or a constant.
   case and([Condition])
   /// At least two operands, none of them an `or` or a constant.
   case or([Condition])
+  /// An operator between two operands, as in `population >= 5`.
   case comparison(Comparison)
+  /// `BETWEEN`.
   case between(Interval)
+  /// `IN` a list of constants.
   case membership(Membership)
   /// True if an object of the collection satisfies the condition; negated, if none does.
   case exists(ResolvedCollection, where: Condition, isNegated: Bool)

@@ -2,7 +2,7 @@
 
 extension Problem {
   /// The problem of a refused save.
-  package init(_ error: SaveError, model: Model) {
+  package init(_ error: SaveError) {
     switch error {
     case .malformed(let detail): self = .badRequest("malformed-save", detail)
     case .condition(let error): self.init(error, isPath: false)

@@ -26,6 +26,10 @@ struct ValidationRules: Sendable {
       }
     }
     guard let value = Value(json, of: attribute) else {
+      if attribute.type == .integer, json.isWholeNumber {
+        return .failure(
+          Violations(.init(code: .outOfRange, predicate: "holds integers of 64 bits alone")))
+      }
       let expectation = attribute.expectation
       let isText = json.string != nil && expectation.hasSuffix("string")
       var found = isText ? "this one" : json.kind

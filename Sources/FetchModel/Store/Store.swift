@@ -45,6 +45,15 @@ public struct ObjectSnapshot: Sendable, Hashable {
     self.etag = etag
     self.token = token
   }
+
+  /// Removes the hash, the last value, from a row: `…,"@etag":"9f3c…"}`.
+  package init?(_ row: Row, token: Token) {
+    guard let etag = row.values.last else { return nil }
+    var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
+    json.append(0x7D)
+    let text = String(decoding: row.json[etag].dropFirst().dropLast(), as: UTF8.self)
+    self.init(json: json, etag: text, token: token)
+  }
 }
 
 /// A stored value as bytes.
@@ -180,6 +189,12 @@ public protocol ReopenableStore: Store {
 }
 
 extension Store {
+  public func read<Result>(
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try readResponses { transaction throws(StoreError) in try body(transaction) }
+  }
+
   /// The default for a store without stored responses.
   public func storedResponse(
     under key: String, fingerprint: String

@@ -2,7 +2,7 @@
 
 /// A reason for which a store, or the server on it, is not ready.
 public struct StoreFault: Sendable, Hashable {
-  /// Stable, in kebab-case.
+  /// A stable identifier in kebab-case.
   public let code: String
   /// A sentence without a path and without stored values.
   public let detail: String

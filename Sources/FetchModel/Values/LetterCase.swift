@@ -53,8 +53,8 @@ extension String {
     return result
   }
 
-  /// True if a letter follows. A character without case, such as an apostrophe or a mark, does not
-  /// end a word.
+  /// True if a letter with case follows, after any case-ignorable characters such as apostrophes and
+  /// combining marks.
   private static func isBeforeLetter(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
     rest.first { !$0.properties.isCaseIgnorable }?.properties.isCased ?? false
   }

@@ -247,7 +247,7 @@ public final class LocalStore: ModelledStore {
     do throws(SaveError) {
       save = try SaveResolver(model: store.model).resolve(request)
     } catch {
-      throw .refused(Problem(error, model: store.model))
+      throw .refused(Problem(error))
     }
     let result = await withCheckedContinuation { continuation in
       store.save(save) { continuation.resume(returning: $0) }
@@ -255,7 +255,7 @@ public final class LocalStore: ModelledStore {
     switch result {
     case .success(let result): return SaveReceipt(result)
     case .failure(.store(.queryTimeout)): throw .unreachable(Self.saveTimeout)
-    case .failure(let error): throw ObjectStoreError(Problem(error, model: store.model))
+    case .failure(let error): throw ObjectStoreError(Problem(error))
     }
   }
 

@@ -5,6 +5,7 @@ import Bytes
 import FetchModel
 import Foundation
 import PostgresStore
+import SQLComposer
 import SQLiteStore
 
 struct CopyCommand: ParsableCommand {
@@ -37,18 +38,16 @@ struct CopyCommand: ParsableCommand {
     guard let model = try reportingErrors(of: source.name, source.storedModel) else {
       throw failure("\(source.name): the store contains no model", .unusableStore)
     }
-    let copied = try copyObjects(of: model, from: source, to: destination)
-    let (records, keys) = try reportingErrors(of: source.name, source.credentials)
-    try reportingErrors(of: destination.name) {
-      try destination.completeCopy(of: model, records, keys)
-    }
+    let state = try reportingErrors(of: source.name) { try source.copiedState(of: model) }
+    let copied = try copyObjects(of: model, state, from: source, to: destination)
     try compare(copied, of: model, from: source, with: destination)
     guard !quiet else { return }
     for objects in copied {
       print("\(objects.entity): \(objects.count.withThousandsSeparators) objects, compared")
     }
     print(
-      "\(keys.count.withThousandsSeparators) API keys, \(records.count.withThousandsSeparators) idempotency keys"
+      "\(state.apiKeys.count.withThousandsSeparators) API keys, "
+        + "\(state.idempotencyRecords.count.withThousandsSeparators) idempotency keys"
     )
   }
 
@@ -66,9 +65,9 @@ struct CopyCommand: ParsableCommand {
   }
 
   private func copyObjects(
-    of model: ModelFile, from source: StoreLocation, to destination: StoreLocation
+    of model: ModelFile, _ state: CopiedState, from source: StoreLocation,
+    to destination: StoreLocation
   ) throws -> [CopiedObjects] {
-    let highest = try reportingErrors(of: source.name) { try source.highestIDs(of: model) }
     let writer = try reportingErrors(of: destination.name) {
       try destination.beginCopy(of: model)
     }
@@ -76,7 +75,7 @@ struct CopyCommand: ParsableCommand {
       let copied = try objects(of: source, model) { items, entity in
         try reportingErrors(of: destination.name) { try writer.write(items, of: entity) }
       }
-      try reportingErrors(of: destination.name) { try writer.finish(highestIDs: highest) }
+      try reportingErrors(of: destination.name) { try writer.finish(state) }
       return copied
     } catch {
       writer.cancel()
@@ -110,11 +109,13 @@ struct CopyCommand: ParsableCommand {
         Result<[CopiedObjects], any Error> {
           try file.entities.filter { !$0.isAbstract }.map { entity in
             let plan = try Self.plan(of: entity.name, file, opened.model)
+            let decimals = file.attributes(of: entity.name).filter { $0.storedType == .decimal }
+              .map(\.name)
             var objects = CopiedObjects(entity: entity.name)
             try transaction.forEachPage(of: plan, in: opened.model) { snapshot in
               let items = FetchResult.sections(snapshot).flatMap(\.items)
                 .map { file.copied($0, of: entity.name) }
-              objects.add(items)
+              objects.add(items, decimals: decimals)
               try body(items, entity.name)
               if !quiet { bar.show(objects, of: snapshot["total"]?.integer) }
             }
@@ -145,11 +146,24 @@ private struct CopiedObjects: Equatable {
 
   init(entity: String) { self.entity = entity }
 
-  mutating func add(_ items: [JSON]) {
+  /// - Parameter decimals: the attributes whose values are compared as numbers: `1e-05` in a file is
+  ///   `0.00001` in a database.
+  mutating func add(_ items: [JSON], decimals: [String]) {
     count += items.count
     var text: [UInt8] = []
-    for item in items { text.append(json: item) }
+    for item in items { text.append(json: Self.withEqualDecimals(item, decimals)) }
     hash.combine(text)
+  }
+
+  private static func withEqualDecimals(_ item: JSON, _ decimals: [String]) -> JSON {
+    guard case .object(let members) = item, !decimals.isEmpty else { return item }
+    return .object(
+      members.map { member in
+        guard decimals.contains(member.name), case .number(let number) = member.value,
+          let digits = DecimalDigits(number)
+        else { return member }
+        return JSON.Member(name: member.name, value: .number(digits.text))
+      })
   }
 }
 

@@ -50,8 +50,3 @@ enum ColumnKind {
     list?.elements.first { $0["name"]?.string == name }
   }
 }
-
-extension JSON {
-  /// The elements of an array; empty for other values.
-  var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
-}

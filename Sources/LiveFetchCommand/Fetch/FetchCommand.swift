@@ -69,6 +69,10 @@ struct FetchCommand: ParsableCommand {
   }
 
   func validate() throws {
+    if let shape, !["objects", "ids", "dictionaries"].contains(shape) {
+      throw ValidationError(
+        "--shape takes objects, ids or dictionaries; --count prints the number.")
+    }
     if target.isAddress, caller.isGiven {
       throw ValidationError(
         "--as, --role and --access are for a file or a database; a server knows its callers by their "
@@ -88,8 +92,16 @@ struct FetchCommand: ParsableCommand {
     } else if watch {
       try printChanges(of: source)
     } else {
-      try printResult(try source.snapshot())
+      try printResult(try source.snapshot(), columnsIfEmpty: selectedColumns)
     }
+  }
+
+  /// The columns of objects with selected values; empty if the first item shows them.
+  private var selectedColumns: [String] {
+    guard let select = fetch.select, shape ?? "objects" == "objects", group == nil else {
+      return []
+    }
+    return ["id"] + select.split(separator: ",").map(String.init)
   }
 
   private var title: String {
@@ -100,7 +112,7 @@ struct FetchCommand: ParsableCommand {
   private func printChanges(of source: any FetchSource) throws {
     TerminationSignal.exitOnSignal()
     var last = try source.snapshot()
-    var columns = try printResult(last)
+    var columns = try printResult(last, columnsIfEmpty: selectedColumns)
     var isAvailable = true
     while true {
       let result: JSON?
@@ -121,7 +133,8 @@ struct FetchCommand: ParsableCommand {
 
   /// Prints a result.
   ///
-  /// - Parameter columnsIfEmpty: the columns of the previous result, for the head of a result without items.
+  /// - Parameter columnsIfEmpty: the selected columns or those of the previous result, for the head of a
+  ///   result without items.
   /// - Returns: The printed columns.
   @discardableResult
   private func printResult(_ json: JSON, columnsIfEmpty: [String] = []) throws -> [String] {
@@ -162,10 +175,4 @@ struct FetchCommand: ParsableCommand {
 extension JSON {
   /// The parts by which two results differ. `count` and `truncated` follow from them.
   fileprivate var shownParts: [JSON?] { [self["sections"], self["total"]] }
-
-  var text: String {
-    var bytes: [UInt8] = []
-    bytes.append(json: self)
-    return String(decoding: bytes, as: UTF8.self)
-  }
 }

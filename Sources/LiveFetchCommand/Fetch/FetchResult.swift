@@ -84,17 +84,3 @@ struct FetchResult {
     return numeric
   }
 }
-
-extension JSON {
-  /// The text of a table cell: text without quotes, empty for null, other values as JSON.
-  var cellText: String {
-    switch self {
-    case .null: return ""
-    case .string(let text): return text.onOneLine
-    default:
-      var bytes: [UInt8] = []
-      bytes.append(json: self)
-      return String(decoding: bytes, as: UTF8.self)
-    }
-  }
-}

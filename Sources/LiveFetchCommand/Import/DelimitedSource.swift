@@ -29,6 +29,8 @@ final class DelimitedSource: RecordSource {
   private var scratch = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 12)
   private var used = 0
   private var nextLine = 1
+  /// The lines of the records that are read again, from the last to the first.
+  private var linesAgain: [Int] = []
   private var rawCount = 0
 
   private(set) var names: [String] = []
@@ -77,8 +79,18 @@ final class DelimitedSource: RecordSource {
     }
   }
 
+  func readAgain(_ records: [(line: Int, raw: [UInt8])]) {
+    linesAgain = records.reversed().map(\.line)
+    // The last record of a file may lack a line break.
+    let lines = records.map { record in
+      [0x0A, 0x0D].contains(record.raw.last) ? record.raw : record.raw + [0x0A]
+    }
+    buffer.replace(by: Array(lines.joined()))
+    rawCount = 0
+  }
+
   private func advance(_ end: Int) {
-    line = nextLine
+    line = linesAgain.popLast() ?? nextLine
     rawCount = end
     nextLine += Self.lineBreaks(in: buffer.bytes.prefix(end))
   }

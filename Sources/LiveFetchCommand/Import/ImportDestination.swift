@@ -42,6 +42,22 @@ enum ImportDestination {
     }
   }
 
+  /// True if a row may refer to another row of the table.
+  var refersToItself: Bool {
+    switch self {
+    case .file(let run): run.refersToItself
+    case .database(let run): run.refersToItself
+    }
+  }
+
+  /// Returns those of a file's names that are not imported, because their values follow from others.
+  func derivedNames(among names: [String]) -> [String] {
+    switch self {
+    case .file(let run): run.derivedNames(among: names)
+    case .database(let run): run.derivedNames(among: names)
+    }
+  }
+
   /// Sets the properties of the following records' fields.
   func use(properties: [String]) throws {
     switch self {

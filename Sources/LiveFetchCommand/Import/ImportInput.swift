@@ -7,9 +7,9 @@ struct ImportInput {
   let source: ByteSource
   private let records: any RecordSource
   /// The properties of the selected fields.
-  let properties: [String]
+  private(set) var properties: [String]
   /// The fields' indexes in a record; nil if all are selected.
-  private let places: [Int]?
+  private var places: [Int]?
 
   init(_ source: ByteSource, _ path: String, _ command: ImportCommand) throws {
     self.source = source
@@ -61,6 +61,13 @@ struct ImportInput {
     )
   }
 
+  /// Leaves out the fields of these properties.
+  mutating func leaveOut(_ names: [String]) {
+    let kept = properties.indices.filter { !names.contains(properties[$0]) }
+    places = kept.map { places?[$0] ?? $0 }
+    properties = kept.map { properties[$0] }
+  }
+
   // MARK: Records
 
   var line: Int { records.line }
@@ -81,6 +88,9 @@ struct ImportInput {
         detail: "\(source.name): line \(records.line + 1): \(error.detail)", status: error.status)
     }
   }
+
+  /// Returns these records with the following calls of ``next()``. Call it at the end of the file.
+  func readAgain(_ again: [(line: Int, raw: [UInt8])]) { records.readAgain(again) }
 
   /// The record's selected fields.
   var fields: [ImportedField] { places?.map { records.fields[$0] } ?? records.fields }

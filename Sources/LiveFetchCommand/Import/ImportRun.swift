@@ -15,6 +15,13 @@ struct ImportRun {
   private let isNewFile: Bool
   private let isNewTable: Bool
   private var bar: ProgressBar
+  /// The rows that refer to an object that does not exist yet.
+  private var held: [DatabaseImport.RefusedRow] = []
+  private var heldBytes = 0
+  /// Further rows are refused at once after this many bytes of rows that wait.
+  private static let maxHeldBytes = 256 << 20
+  /// The most times that such rows are read again.
+  private static let maxPasses = 50
   private let start = DispatchTime.now().uptimeNanoseconds
 
   init(_ command: ImportCommand) throws {
@@ -66,6 +73,12 @@ struct ImportRun {
     guard !input.properties.isEmpty else {
       throw failure("\(input.source.name): no record to infer a table from", .unusableStore)
     }
+    if input.properties.count == 1, input.properties[0].contains(where: { $0 == ";" || $0 == "\t" })
+    {
+      throw failure(
+        "\(input.source.name): the heading is one name, '\(input.properties[0])': separate the values by "
+          + "commas, or by tabs with --format tsv", .unusableStore)
+    }
     return NewTable(
       name: command.into, columns: try columns(input.properties, inferred, command),
       key: command.keyNames)
@@ -108,7 +121,8 @@ struct ImportRun {
     do {
       for path in command.files {
         let source = path == "-" ? standardInput : nil
-        let input = try ImportInput(source ?? ByteSource(path: path), path, command)
+        var input = try ImportInput(source ?? ByteSource(path: path), path, command)
+        leaveOutDerived(of: &input)
         try destination.use(properties: input.properties)
         try rejects.use(heading: input.heading, of: input.source.name)
         try load(input)
@@ -120,7 +134,36 @@ struct ImportRun {
     }
   }
 
+  private func leaveOutDerived(of input: inout ImportInput) {
+    let derived = destination.derivedNames(among: input.properties)
+    guard !derived.isEmpty else { return }
+    input.leaveOut(derived)
+    guard !command.quiet else { return }
+    let names = derived.map { "'\($0)'" }.joined(separator: ", ")
+    printError("\(input.source.name): not imported, because the store computes it: \(names)")
+  }
+
+  /// Loads the records of a file. A row that refers to a later row of the table is loaded after the
+  /// others; then again as long as one more row is accepted, in turns from the end and from the beginning.
   private mutating func load(_ input: ImportInput) throws {
+    try loadRecords(of: input)
+    for _ in 0..<Self.maxPasses where !held.isEmpty {
+      let rows = takeHeld().reversed()
+      input.readAgain(rows.map { ($0.line, $0.raw) })
+      try loadRecords(of: input)
+      if held.count == rows.count { break }
+    }
+    for row in takeHeld().sorted(by: { $0.line < $1.line }) {
+      try reject(input, line: row.line, row.raw, row.refusal.detail)
+    }
+  }
+
+  private mutating func takeHeld() -> [DatabaseImport.RefusedRow] {
+    defer { (held, heldBytes) = ([], 0) }
+    return held
+  }
+
+  private mutating func loadRecords(of input: ImportInput) throws {
     var seen = 0
     while true {
       switch try input.next() {
@@ -140,7 +183,14 @@ struct ImportRun {
   private mutating func reject(
     _ rows: [DatabaseImport.RefusedRow], of input: ImportInput
   ) throws {
-    for row in rows { try reject(input, line: row.line, row.raw, row.refusal.detail) }
+    for row in rows {
+      if row.refusal.isMissingObject, destination.refersToItself, heldBytes < Self.maxHeldBytes {
+        held.append(row)
+        heldBytes += row.raw.count
+      } else {
+        try reject(input, line: row.line, row.raw, row.refusal.detail)
+      }
+    }
   }
 
   private mutating func reject(

@@ -17,6 +17,8 @@ final class JSONSource: RecordSource {
   /// True after the array's opening bracket and before the closing one.
   private var isOpen = false
   private var isAtEnd = false
+  /// True after the first record.
+  private var hasRecord = false
   private var places: [String: Int] = [:]
 
   private(set) var names: [String] = []
@@ -60,6 +62,8 @@ final class JSONSource: RecordSource {
     return collect()
   }
 
+  func readAgain(_ records: [(line: Int, raw: [UInt8])]) { (ahead, aheadIndex) = (records, 0) }
+
   private func collect() -> RecordOutcome {
     let json: JSON
     do {
@@ -92,10 +96,12 @@ extension JSONSource {
   private func readRecord() throws(ReadError) -> Bool {
     guard !isAtEnd else { return false }
     var first = try skipSpace()
-    if isArray, first == 0x2C {
+    if isArray, hasRecord, first == 0x2C {
       advance(1)
       first = try skipSpace()
+      if first == 0x5D { throw Self.missingElement(before: "]") }
     }
+    if isArray, first == 0x2C { throw Self.missingElement(before: ",") }
     if first == nil || isArray && first == 0x5D {
       try end(at: first)
       return false
@@ -107,6 +113,7 @@ extension JSONSource {
     line = nextLine
     let end = isArray ? try endOfElement() : try endOfLine()
     raw = Array(buffer.bytes.prefix(end))
+    hasRecord = true
     advance(end)
     return true
   }
@@ -140,6 +147,10 @@ extension JSONSource {
       advance(bytes.count)
       guard try buffer.grow() else { return nil }
     }
+  }
+
+  private static func missingElement(before mark: String) -> ReadError {
+    ReadError(detail: "an object is expected before `\(mark)`", status: .unusableStore)
   }
 
   private func endOfLine() throws(ReadError) -> Int {

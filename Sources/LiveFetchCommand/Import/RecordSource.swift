@@ -50,4 +50,6 @@ protocol RecordSource: AnyObject {
   /// The first bytes of a file of rejected records.
   var heading: [UInt8] { get }
   func next() throws(ReadError) -> RecordOutcome
+  /// Returns these records with the following calls of ``next()``. Call it at the end of the file.
+  func readAgain(_ records: [(line: Int, raw: [UInt8])])
 }

@@ -42,13 +42,23 @@ final class SlidingBuffer {
       isAtEnd = true
       return false
     }
-    makeRoom(for: piece.count)
-    piece.withUnsafeBufferPointer { piece in
-      guard let start = piece.baseAddress else { return }
-      (base + end).update(from: start, count: piece.count)
-    }
-    end += piece.count
+    append(piece)
     return true
+  }
+
+  /// Replaces the unconsumed bytes by others. Call it at the end of the source.
+  func replace(by bytes: [UInt8]) {
+    (begin, end) = (0, 0)
+    append(bytes)
+  }
+
+  private func append(_ bytes: [UInt8]) {
+    makeRoom(for: bytes.count)
+    bytes.withUnsafeBufferPointer { bytes in
+      guard let start = bytes.baseAddress else { return }
+      (base + end).update(from: start, count: bytes.count)
+    }
+    end += bytes.count
   }
 
   private func makeRoom(for count: Int) {

@@ -94,7 +94,7 @@ struct SaveCommand: ParsableCommand {
 
   private static func explain(_ error: SaveError, _ target: StoreArgument) -> ExitCode {
     guard case .store(let error) = error else {
-      let problem = Problem(error, model: Model(entities: []))
+      let problem = Problem(error)
       let report = ProblemReport(problem)
       _ = report.failure()
       return ExitCode(ExitStatus.unusableStore.rawValue)

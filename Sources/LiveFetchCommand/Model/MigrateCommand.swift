@@ -56,6 +56,7 @@ struct MigrateCommand: ParsableCommand {
     let options = try options()
     let name = location.name
     var bar = ProgressBar(name)
+    var status: ExitStatus?
     let show = { (done: Int, all: Int, step: String) in bar.show(step: step, done: done, of: all) }
     do throws(StoreError) {
       let plan =
@@ -67,11 +68,14 @@ struct MigrateCommand: ParsableCommand {
         }
       bar.clear()
       report(plan)
+      // Without --dry-run the migration itself is refused.
+      if dryRun, !plan.refusals.isEmpty { status = .unusableStore }
     } catch {
       bar.clear()
       let lines = error.message.split(separator: "\n").map { "\(name): \($0)" }
       throw failure(lines.joined(separator: "\n"), error.exitStatus)
     }
+    if let status { throw ExitCode(status.rawValue) }
   }
 
   private func options() throws -> MigrationOptions {

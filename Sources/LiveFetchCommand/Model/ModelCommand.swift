@@ -69,6 +69,7 @@ struct ModelCommand: ParsableCommand {
       let model = try ModelFile(anyFormatAtPath: path)
       try check(model)
       guard let store else { return print("\(StoreLocation(path).name): it has no errors") }
+      try requireFile(store)
       let mismatches = try reportingErrors(of: store) {
         try SQLiteStore.mismatches(path: store, with: model)
       }

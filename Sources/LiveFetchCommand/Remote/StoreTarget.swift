@@ -54,6 +54,7 @@ func requireFile(_ path: String) throws {
     throw failure(
       "\(target.name): this command takes an SQLite file, not a PostgreSQL database", .usage)
   }
+  try refuseServer(path)
   try checkMayBeRead(path)
   var isDirectory: ObjCBool = false
   guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -64,6 +65,12 @@ func requireFile(_ path: String) throws {
   }
 }
 
+/// Ends the command if `path` is the address of a server.
+private func refuseServer(_ path: String) throws {
+  guard path.hasPrefix("http://") || path.hasPrefix("https://") else { return }
+  throw failure("\(path): this command takes the store itself, not the address of a server", .usage)
+}
+
 /// Ends the command if this user may not read `path`, or search a directory on the way to it.
 private func checkMayBeRead(_ path: String) throws {
   guard access(path, R_OK) != 0, errno == EACCES else { return }
@@ -72,6 +79,7 @@ private func checkMayBeRead(_ path: String) throws {
 
 /// True if a file exists at `path`. Ends the command if it is a directory or may not be read.
 func isFile(_ path: String) throws -> Bool {
+  try refuseServer(path)
   guard DatabaseTarget(path) != nil || FileManager.default.fileExists(atPath: path) else {
     try checkMayBeRead(path)
     return false

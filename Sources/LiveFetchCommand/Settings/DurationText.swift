@@ -9,8 +9,8 @@ enum DurationText {
   /// Returns the seconds of a number with a unit; nil if the unit is missing or the duration is not
   /// positive.
   static func seconds(of text: String) -> Double? {
-    guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()),
-      number > 0, number.isFinite
+    guard let unit = text.last.flatMap({ units[$0] }),
+      let number = Double(decimal: String(text.dropLast())), number > 0, number.isFinite
     else { return nil }
     return number * unit
   }

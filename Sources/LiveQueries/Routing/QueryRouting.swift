@@ -7,8 +7,8 @@ struct QueryRouting {
   let readSet: ReadSet
   /// The alternatives that it can be indexed by; see ``IndexableConjunctFinder``.
   let alternatives: [[IndexableConjunct]]
-  /// Tests its condition on values; nil if only the store can. Made when the query enters the index,
-  /// because a condition may have thousands of constants.
+  /// Evaluates its condition on values; nil if only the store can evaluate it. Made when the query
+  /// enters the index, because a condition may have thousands of constants.
   private(set) lazy var evaluator = makeEvaluator()
   private let makeEvaluator: () -> PredicateEvaluator?
   /// The conjuncts by which it is indexed; nil if there are none, or while it is not in the index.
@@ -17,6 +17,7 @@ struct QueryRouting {
   /// not in the table, or while the query is not in the index.
   var slots: [Int]?
 
+  /// - Parameter only: the only object that is followed; nil for the whole fetch.
   init(of plan: FetchPlan, only: ObjectID?, model: Model, columns: (any ColumnTraits)?) {
     readSet = ReadSet(of: plan, in: model)
     let condition = plan.definition.predicate.condition
@@ -43,7 +44,7 @@ struct QueryRouting {
   ) -> IndexableConjunct {
     let path = ConjunctPath(
       propertyPath: PropertyPath(root: plan.definition.entity, target: .object), options: [])
-    // As the values of rows are looked up: UUIDs of PostgreSQL are in lower case.
+    // Normalised like the values of rows, so that a UUID that PostgreSQL writes in lower case is found.
     let value = RoutingDomain(path, in: model).constant(.id(id)) ?? StoredValue(.id(id), nil)
     return IndexableConjunct(path: path, requirement: .values([value]))
   }

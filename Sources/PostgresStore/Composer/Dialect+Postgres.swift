@@ -15,9 +15,9 @@ extension Dialect {
     return Dialect(
       collation: { isText($0) ? " COLLATE \"C\"" : "" },
       comparisonKey: { column in
-        // The `null` of JSON is nil.
+        // The `null` of JSON is nil. Arrays and composite values are the JSON that items show.
         if column.type == .json {
-          return "(nullif((\(column.sql))::text, 'null') COLLATE \"C\")"
+          return "(nullif((\(column.output ?? column.sql))::text, 'null') COLLATE \"C\")"
         }
         if isText(column.type) { return "((\(column.sql))::text COLLATE \"C\")" }
         return column.type == .boolean ? "((\(column.sql))::int)" : nil
@@ -164,18 +164,22 @@ extension Dialect {
     SQLFragment("\(options.rawValue)")
   }
 
-  /// An array of texts for dates and bytes, which JSON does not have, in their order.
+  /// An array of texts for dates, bytes and JSON, in their order.
   private static func distinctValues(_ value: SQLColumn) -> String {
     let element =
       switch value.type {
       case .date:
-        "to_char((\(value.sql))::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+        // An infinite date has no parts.
+        """
+        coalesce(to_char((\(value.sql))::timestamptz AT TIME ZONE 'UTC', \
+        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), (\(value.sql))::text)
+        """
       case .binary: "encode(\(value.sql), 'hex')"
       default: value.comparable
       }
+    let filter = "FILTER (WHERE \(element) IS NOT NULL)"
     return """
-      coalesce(to_json(array_agg(DISTINCT \(element) ORDER BY \(element)) \
-      FILTER (WHERE \(value.sql) IS NOT NULL))::text, '[]')
+      coalesce(to_json(array_agg(DISTINCT \(element) ORDER BY \(element)) \(filter))::text, '[]')
       """
   }
 

@@ -60,7 +60,7 @@ struct PostgresRow: ResultRow {
   func exactValue(_ column: Int32) -> StoredValue? {
     let value = value(column)
     switch value {
-    case .numeric(let text): return Int64(DecimalDigits.canonical(text)).map { .integer($0) }
+    case .numeric(let text): return Int64(NumericText.canonical(text)).map { .integer($0) }
     case .double(let double) where double.isNaN: return nil
     case .date, .timestamp: return Instant(value) == nil ? nil : StoredValue(value)
     case .text: return result.type(Int(column)) == TypeID.bpchar ? nil : StoredValue(value)
@@ -73,7 +73,7 @@ struct PostgresRow: ResultRow {
     // A decimal may have more digits than a double; NaN is a value.
     switch value(column) {
     case .numeric(let text):
-      Int64(text).map { .integer($0) } ?? .text(DecimalDigits.canonical(text))
+      Int64(text).map { .integer($0) } ?? .text(NumericText.canonical(text))
     case .double(let double) where double.isNaN: .text("NaN")
     case let value: StoredValue(value)
     }
@@ -173,7 +173,7 @@ extension PostgresRow {
   }
 
   private func append(numeric text: String, _ format: ValueFormat, to bytes: inout [UInt8]) {
-    let digits = DecimalDigits.canonical(text)
+    let digits = NumericText.canonical(text)
     if let integer = Int64(digits) { return append(integer: integer, format, to: &bytes) }
     switch digits {
     case "NaN": bytes.append(json: "null")

@@ -23,7 +23,7 @@ extension StoredValue {
   }
 
   private init(numeric text: String) {
-    if let integer = Int64(DecimalDigits.canonical(text)) {
+    if let integer = Int64(NumericText.canonical(text)) {
       self = .integer(integer)
     } else {
       let double = Double(text) ?? .nan
@@ -66,7 +66,7 @@ extension PostgresValue {
 }
 
 /// The digits of a `numeric`, whose scale is no part of its value.
-enum DecimalDigits {
+enum NumericText {
   /// Removes the zeros at the end of a fraction: `1.50` is `1.5`, and `2.00` is `2`.
   static func canonical(_ text: String) -> String {
     guard text.utf8.contains(0x2E) else { return text }

@@ -6,6 +6,7 @@ import SQLComposer
 
 /// Writes the tables of a database in one transaction. For one thread.
 public final class CopyToDatabase: CopyDestination, CopyConnection {
+  private let target: String
   private let connection: PostgresConnection
   private let save: PostgresSaveConnection
   private let tables: ModelTables
@@ -14,6 +15,7 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
   ///
   /// - Throws: ``StoreError/unusable(_:)`` if the database has tables, or cannot have the model's.
   public init(_ target: String, model: ModelFile) throws(StoreError) {
+    self.target = target
     tables = try ModelInstallation.tables(of: model)
     let connection = try withStoreErrors { () throws(PostgresError) in
       try PostgresConnection(target, setup: "SET search_path = \(quoted(Catalog.schema))")
@@ -60,13 +62,23 @@ public final class CopyToDatabase: CopyDestination, CopyConnection {
     try copy.write(items, of: entity)
   }
 
-  /// Commits the copy, with statistics for the first plans. By root entity, the next id is higher than
-  /// that of `highestIDs`.
-  public func finish(highestIDs: [String: Int64]) throws(StoreError) {
-    try copy.finish(highestIDs: highestIDs)
+  /// Commits the copy, with the model and with statistics for the first plans. Then adds the history.
+  public func finish(_ state: CopiedState) throws(StoreError) {
+    try copy.finish(highestIDs: state.highestIDs)
+    try ModelInstallation(connection: connection, given: tables.file).complete(tables)
+    try withStoreErrors { () throws(PostgresError) in
+      try connection.execute(PostgresIdempotencyTable.creationSQL)
+      for record in state.idempotencyRecords {
+        try PostgresIdempotencyTable.insert(record, on: connection)
+      }
+      if !state.apiKeys.isEmpty { try connection.execute(PostgresAPIKeyTable.creation) }
+      for key in state.apiKeys { try PostgresAPIKeyTable.insert(key, on: connection) }
+    }
     for table in tables.tables { try run("ANALYZE \(quoted(table.name))") }
     try run("COMMIT")
     connection.close()
+    // The copy is complete, whatever follows. Servers add a missing history too.
+    try? PostgresStore(target).close()
   }
 
   /// Rolls the copy back and closes the connection.
@@ -114,17 +126,6 @@ extension PostgresStore {
   {
     try connected(target) { connection throws(PostgresError) in
       try PostgresIdempotencyTable.all(on: connection)
-    }
-  }
-
-  /// Stores responses in a database, which has a history.
-  public static func addIdempotencyRecords(
-    _ records: [IdempotencyRecord], to target: String
-  ) throws(StoreError) {
-    try connected(target) { connection throws(PostgresError) in
-      try connection.withTransaction { () throws(PostgresError) in
-        for record in records { try PostgresIdempotencyTable.insert(record, on: connection) }
-      }
     }
   }
 }

@@ -49,6 +49,8 @@ public final class DatabaseImport {
   private let connection: PostgresConnection
   private let saveConnection: PostgresSaveConnection
   private let table: SaveTable
+  /// True if a row may refer to another row of the table.
+  public let refersToItself: Bool
   /// Saves rows under the model's rules; nil in a database without a model.
   private let saver: RowSaver?
   /// The columns that identify existing rows; empty to insert every row.
@@ -89,6 +91,7 @@ public final class DatabaseImport {
       let introspection = try Self.introspection(on: connection)
       let table = try SaveTable.imported(name, in: introspection)
       self.table = table
+      refersToItself = table.refersToItself(in: introspection.schema)
       saver = try Self.saver(of: table, in: introspection)
       self.key = try table.key(imported: key)
       assigned = try Self.assignedColumns(of: table, on: connection)
@@ -189,6 +192,9 @@ public final class DatabaseImport {
 // MARK: - Rows
 
 extension DatabaseImport {
+  /// Returns those of a file's names that are not imported, because their values follow from others.
+  public func derivedNames(among names: [String]) -> [String] { table.derivedNames(among: names) }
+
   /// Sets the properties of the following rows' fields, by name or column.
   public func use(properties: [String]) throws(ImportError) {
     columns = try table.columns(imported: properties)
@@ -246,9 +252,8 @@ extension DatabaseImport {
   /// The number of rows of a batch. It is 1 if the table refers to itself: a row may refer to an earlier
   /// row, but not to a later one, which one statement would allow.
   private func batchSize(_ row: PendingRow) -> Int {
-    let isOwnTarget = table.links.contains { $0?.destination == table.index }
     let count = row.values.columns.count
-    return isOwnTarget || count == 0 ? 1 : min(Self.maxRows, Self.maxParameters / count)
+    return refersToItself || count == 0 ? 1 : min(Self.maxRows, Self.maxParameters / count)
   }
 
   private func values(_ fields: [ImportedField]) -> Result<RowValues, RowRefusal> {
@@ -382,7 +387,7 @@ extension DatabaseImport {
     if let constraint = try saveConnection.attempt(sql, values, then: more) {
       let problem = ConstraintProblem(
         constraint, columns: saveConnection.columns(of: constraint, in: table, row: row), on: table)
-      refusal = RowRefusal(property: problem.property, detail: problem.detail)
+      refusal = RowRefusal(problem)
     } else if saveConnection.changedRows < count ?? 1 {
       refusal = .leftOut(isInsert: count != nil)
     } else {

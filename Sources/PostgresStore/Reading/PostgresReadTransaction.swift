@@ -16,8 +16,8 @@ struct PostgresReadTransaction: ResultTransaction {
   let singleRead: SingleRead?
   /// The history's part of the transaction; nil without a history.
   let history: HistoryTransaction?
-  /// The tables that a statement has to lock before it reads them; nil for a read of one statement, and for
-  /// the state that a save leaves.
+  /// The tables that a statement has to lock before it reads them; nil for a read of one statement, and in
+  /// the transaction of a save.
   let locks: TableLocks?
   /// True if a failed statement leaves the connection usable: a transaction returns to its savepoint, and a
   /// single read has no transaction. False in a save, which would lose its changes.
@@ -49,11 +49,12 @@ struct PostgresReadTransaction: ResultTransaction {
 
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
     guard position < token.position else { return ChangeSet(start: position) }
-    return try everyChange(after: position)
+    return try recordedChanges(after: position)
   }
 
-  /// Returns the changes of the transactions that `position` does not show.
-  func everyChange(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
+  /// Returns the changes of the transactions that `position` does not show, also if the snapshot of this
+  /// transaction is no later one.
+  func recordedChanges(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
     var changes = ChangeSet(start: position)
     for table in try changeQueries.changed(after: position, in: self) {
       changes.hasStatesBetween = true
@@ -122,7 +123,7 @@ struct PostgresReadTransaction: ResultTransaction {
         return wantsMore
       } catch {
         failure = error
-        // Receiving the other rows could take long.
+        // Cancels the statement: receiving the remaining rows could take long.
         if recoversFromErrors { connection.isCancelled = { true } }
         return false
       }

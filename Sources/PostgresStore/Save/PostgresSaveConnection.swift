@@ -64,7 +64,7 @@ final class PostgresSaveConnection: SaveConnection {
       try connection.query("SELECT pg_current_xact_id()::text").text(0, 0)
     }
     guard let reader, let own = UInt64(own) else { return ChangeSet() }
-    return try reader.everyChange(after: HistoryPosition(.before(own)))
+    return try reader.recordedChanges(after: HistoryPosition(.before(own)))
   }
 
   /// Records an error after which the transaction has to be repeated.
@@ -264,9 +264,5 @@ extension PostgresSaveConnection {
       rows.append((reader.id(), row))
     }
     return rows
-  }
-
-  func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot? {
-    try rows(of: statement).first.flatMap { ObjectSnapshot($0.row, token: token) }
   }
 }

@@ -41,7 +41,7 @@ struct ConditionWriter<Scope: SQLScope> {
   }
 
   /// Writes the condition of the last scope. The parts that calculate are evaluated together, after the
-  /// object is known to be readable: the time then shows only that some part calculates.
+  /// object is known to be readable, so that response times reveal nothing about other objects.
   mutating func write(_ condition: Condition, between place: Connective) -> SQLFragment {
     guard scopes.last?.isRestricted == true else { return compose(condition, between: place) }
     var parts = [condition]
@@ -63,7 +63,7 @@ struct ConditionWriter<Scope: SQLScope> {
       let readable = Self.chained(calculated, .ands).whereReadable(in: scopes.last)
       others.insert(readable, at: 0)
     }
-    // For the condition that contains the subquery of this one.
+    // Read by the condition that encloses this one, if this is the condition of a subquery.
     readsGeneratedColumn = readsGenerated
     let fragment = Self.chained(others, .ands)
     return place == .ors ? Self.parenthesised(fragment) : fragment

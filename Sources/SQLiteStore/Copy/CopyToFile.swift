@@ -1,13 +1,17 @@
 // The objects of another store → a new SQLite file.
 
 import FetchModel
+import LiveFetchCLibrary
 import ModelStorage
 import SQLComposer
 
 /// Writes a copy of a store to a new SQLite file: call ``write(_:of:)`` for each entity, then
-/// ``finish(highestIDs:)`` or ``cancel()``. One thread at a time may use it.
+/// ``finish(_:)`` or ``cancel()``. The file appears complete, or not at all: until then it is called
+/// `FILE.partial`. One thread at a time may use it.
 public final class CopyToFile: CopyDestination, CopyConnection {
   private let path: String
+  /// The file until it is complete.
+  private let draft: String
   private let connection: Connection
   private let tables: ModelTables
 
@@ -19,13 +23,14 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     self.path = path
     tables = ModelTables(model, .sqlite)
     try OrphanedLog.check(path)
-    guard SQLiteStore.makeEmptyFile(path) else {
+    draft = SQLiteStore.unusedName(path + ".partial")
+    guard access(path, F_OK) != 0, SQLiteStore.makeEmptyFile(draft) else {
       throw .unusable("the file exists already, or cannot be created")
     }
     do throws(StoreError) {
-      connection = try Connection(path: path, access: .write)
+      connection = try Connection(path: draft, access: .write)
     } catch {
-      SQLiteStore.removeFiles(path)
+      SQLiteStore.removeFiles(draft)
       throw error
     }
     do throws(StoreError) {
@@ -53,24 +58,30 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     try copy.write(items, of: entity)
   }
 
-  /// Commits the copy and closes the file.
+  /// Completes the copy, closes the file and gives it its name.
   ///
-  /// - Parameter highestIDs: by root entity, the highest id that was ever assigned; the next one is
-  ///   higher.
   /// - Throws: ``StoreError/unusable(_:)`` if an object refers to one that does not exist.
-  public func finish(highestIDs: [String: Int64]) throws(StoreError) {
-    try copy.finish(highestIDs: highestIDs)
+  public func finish(_ state: CopiedState) throws(StoreError) {
+    try copy.finish(highestIDs: state.highestIDs)
     let broken = try connection.first("PRAGMA foreign_key_check") {
       "\($0.text(0)) \($0.integer(1))"
     }
     if let broken { throw .unusable("\(broken) refers to an object that does not exist") }
     try connection.execute("COMMIT")
     connection.close()
+    var options = SQLiteStoreOptions()
+    options.model = tables.file
+    try SQLiteStore(path: draft, options: options).close()
+    try SQLiteStore.addIdempotencyRecords(state.idempotencyRecords, path: draft)
+    for key in state.apiKeys where try !SQLiteStore.addAPIKey(key, path: draft) {
+      throw .unusable("there are two API keys with the name \(key.name)")
+    }
+    guard rename(draft, path) == 0 else { throw .failed("the copy could not be given its name") }
   }
 
-  /// Closes the file and deletes it, in place of ``finish(highestIDs:)`` or after its failure.
+  /// Closes the file and deletes it, in place of ``finish(_:)`` or after its failure.
   public func cancel() {
     connection.close()
-    SQLiteStore.removeFiles(path)
+    SQLiteStore.removeFiles(draft)
   }
 }

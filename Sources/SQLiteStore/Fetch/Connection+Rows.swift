@@ -20,17 +20,4 @@ extension Connection {
       }
     }
   }
-
-  /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does
-  /// not exist.
-  func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot? {
-    var object: ObjectSnapshot?
-    try run(statement) { reader throws(StoreError) in
-      let row = reader.row()
-      try checkResponse(row.json.count)
-      object = ObjectSnapshot(row, token: token)
-      return false
-    }
-    return object
-  }
 }

@@ -209,7 +209,7 @@ extension RowWriter {
     }
     let problem = ConstraintProblem(
       constraint, columns: constraint.columns(in: table), on: table)
-    return .refused(RowRefusal(property: problem.property, detail: problem.detail))
+    return .refused(RowRefusal(problem))
   }
 
   private func bind(

@@ -22,6 +22,8 @@ public final class TableImport {
 
   let connection: Connection
   let table: SaveTable
+  /// True if a row may refer to another row of the table.
+  public let refersToItself: Bool
   private let isTracked: Bool
   private let makesTable: Bool
   private let lock: FileLock
@@ -58,6 +60,7 @@ public final class TableImport {
       if let new { try Self.make(new, on: connection) }
       let introspection = try Introspection(of: connection)
       table = try SaveTable.imported(name, in: introspection)
+      refersToItself = table.refersToItself(in: introspection.schema)
       let hasTriggers = try Self.hasOtherTriggers(table.table.name, on: connection)
       hasLateRefusals = introspection.schema.hasDeferredKeys || hasTriggers
       writer = try RowWriter.with(table, key: key)
@@ -119,6 +122,9 @@ public final class TableImport {
 // MARK: - Rows
 
 extension TableImport {
+  /// Returns those of a file's names that are not imported, because their values follow from others.
+  public func derivedNames(among names: [String]) -> [String] { table.derivedNames(among: names) }
+
   /// Sets the properties of the following rows' fields, by name, alias or column.
   public func use(properties: [String]) throws(ImportError) {
     try writer.use(properties, on: connection)
@@ -133,7 +139,8 @@ extension TableImport {
     try connection.run("SAVEPOINT livefetch_row")
     var refusal = try write(fields)
     if refusal == nil, connection.hasDeferredViolations {
-      refusal = RowRefusal(detail: "a relationship refers to an object that does not exist")
+      refusal = RowRefusal(
+        detail: "a relationship refers to an object that does not exist", isMissingObject: true)
     }
     if refusal != nil {
       try connection.run("ROLLBACK TO livefetch_row")

@@ -174,7 +174,7 @@ extension SQLiteStore {
   private static let madeMeanwhile = "another process has just made it"
 
   /// Returns `path`, or else the first name after it that no file has: `path-2`.
-  private static func unusedName(_ path: String) -> String {
+  static func unusedName(_ path: String) -> String {
     guard access(path, F_OK) == 0 else { return path }
     return (2...).lazy.map { "\(path)-\($0)" }.first { access($0, F_OK) != 0 } ?? path
   }

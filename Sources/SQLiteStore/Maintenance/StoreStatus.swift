@@ -29,7 +29,7 @@ public struct StoreStatus: Sendable {
   public let journalMode: String
   /// The size of the file in bytes.
   public let bytes: Int
-  /// Names and numbers of rows, in the model's order; views have no number.
+  /// Names and numbers of objects, with those of subentities, in the model's order; views have no number.
   public let entities: [(name: String, rows: Int?)]
   /// The history; nil if the file is not tracked.
   public let history: HistoryExtent?
@@ -50,17 +50,12 @@ extension SQLiteStore {
     try connection.run("BEGIN")
     defer { try? connection.run("ROLLBACK") }
     let introspection = try Introspection(of: connection)
-    let schema = introspection.schema
-    let history = History(model: introspection.model, schema: schema)
-    var entities: [(name: String, rows: Int?)] = []
-    for table in schema.entities {
-      let rows =
-        table.isView
-        ? nil
-        : try connection.first("SELECT count(*) FROM main.\(table.quotedName)") {
-          Int($0.integer(0))
-        }
-      entities.append((table.name, rows))
+    let history = History(model: introspection.model, schema: introspection.schema)
+    let entities = try introspection.model.entities.indices.map { entity throws(StoreError) in
+      (
+        introspection.model.entities[entity].name,
+        try rows(of: entity, introspection, on: connection)
+      )
     }
     let pages = try connection.first("PRAGMA main.page_count") { Int($0.integer(0)) } ?? 0
     let size = try connection.first("PRAGMA main.page_size") { Int($0.integer(0)) } ?? 0
@@ -68,6 +63,23 @@ extension SQLiteStore {
       sqliteVersion: String(cString: sqlite3_libversion()),
       journalMode: try connection.first("PRAGMA main.journal_mode") { $0.text(0) } ?? "",
       bytes: pages * size, entities: entities, history: try extent(of: history, on: connection))
+  }
+
+  /// Counts an entity's objects, with those of its subentities; nil for a view.
+  private static func rows(
+    of entity: Int, _ introspection: Introspection, on connection: Connection
+  ) throws(StoreError) -> Int? {
+    let model = introspection.model
+    let table = introspection.schema.entities[entity]
+    guard !table.isView else { return nil }
+    var sql = "SELECT count(*) FROM main.\(table.quotedName)"
+    if let names = model.storedNames(of: entity),
+      let discriminator = model.entities[entity].inheritance.discriminator
+    {
+      let column = table.columns[table.attributeColumns[discriminator]].name
+      sql += " WHERE \(quoted(column)) IN (\(names.map(literal).joined(separator: ", ")))"
+    }
+    return try connection.first(sql) { Int($0.integer(0)) }
   }
 
   private static func extent(

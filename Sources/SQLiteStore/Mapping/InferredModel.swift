@@ -50,8 +50,9 @@ private struct ModelInference {
     let kept = entities.indices.filter { isEntity($0) }
     for index in kept { model.entities.append(entity(at: index)) }
     for (place, index) in kept.enumerated() {
-      model.entities[place].relationships = entities[index].relationships.indices.compactMap {
-        relationship($0, of: index, kept: Set(kept))
+      for number in entities[index].relationships.indices {
+        guard let relationship = relationship(number, of: index, kept: Set(kept)) else { continue }
+        add(relationship, toEntity: place)
       }
     }
     dropUnmatched()
@@ -101,7 +102,7 @@ private struct ModelInference {
       leaveOut(place, "a generated column")
       return nil
     }
-    var attribute = ModelFile.Attribute(name: found.name, type: found.type.declared)
+    var attribute = ModelFile.Attribute(name: found.name, type: .init(found.type))
     attribute.isOptional = found.isOptional
     attribute.defaultValue = column.defaultJSON(as: found.type)
     if column.defaultSQL != nil, attribute.defaultValue == nil {
@@ -185,32 +186,28 @@ private struct ModelInference {
     }
   }
 
-  /// Removes inverses whose other side was left out.
+  /// Adds a relationship unless its name and that of an earlier property differ only in case.
+  private mutating func add(_ relationship: ModelFile.Relationship, toEntity place: Int) {
+    let entity = model.entities[place]
+    let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
+    if names.contains(where: { folded($0) == folded(relationship.name) }) {
+      leaveOut("\(entity.name).\(relationship.name)", "another property has this name")
+    } else {
+      model.entities[place].relationships.append(relationship)
+    }
+  }
+
+  /// Removes to-many inverses whose other side was left out. A to-one relationship needs no inverse.
   private mutating func dropUnmatched() {
     let whole = model
     for index in model.entities.indices {
-      model.entities[index].relationships.removeAll { relationship in
-        relationship.inverse.map { whole.relationship($0, of: relationship.destination) == nil }
-          ?? false
+      model.entities[index].relationships = model.entities[index].relationships.compactMap {
+        guard let inverse = $0.inverse, whole.relationship(inverse, of: $0.destination) == nil
+        else { return $0 }
+        var relationship = $0
+        relationship.inverse = nil
+        return relationship.isToMany ? nil : relationship
       }
-    }
-  }
-}
-
-extension AttributeType {
-  /// The widest type of a model for values of this type.
-  fileprivate var declared: ModelFile.AttributeType {
-    switch self {
-    case .integer: .integer64
-    case .double: .double
-    case .decimal: .decimal
-    case .string: .string
-    case .boolean: .boolean
-    case .date: .date
-    case .binary: .binary
-    case .uuid: .uuid
-    case .uri: .uri
-    case .json: .transformable
     }
   }
 }

@@ -38,7 +38,7 @@ struct ModelOpening {
     let stored = try Self.storedModel(on: connection)
     guard let model = given ?? stored else { return nil }
     if let given, let stored, given != stored {
-      try refuseOtherTables(given, stored)
+      try requireSameTables(given, stored)
     }
     let tables = ModelTables(model, .sqlite)
     if try SchemaReader(connection: connection).tables().isEmpty {
@@ -57,7 +57,7 @@ struct ModelOpening {
       ? mapping.problems : try Self.mismatches(of: mapping, unlike: stored, on: connection)
     guard problems.isEmpty else { throw Self.refusal(problems) }
     let triggers = Self.triggers(of: mapping)
-    try connection.transaction { () throws(StoreError) in try ensure(triggers) }
+    try connection.transaction { () throws(StoreError) in try install(triggers) }
     return mapping.introspection
   }
 
@@ -78,7 +78,8 @@ struct ModelOpening {
     return ModelMapping(tables, catalog, comparesBytes: encoding == "UTF-8")
   }
 
-  /// Returns the triggers of the model.
+  /// Returns the triggers of the model. Those that repeat the actions of foreign keys need the planned
+  /// names.
   private static func triggers(of mapping: ModelMapping) -> [NamedStatement] {
     let isAsPlanned = mapping.isAsPlanned
     return ModelTriggers(mapping.tables).statements
@@ -111,7 +112,7 @@ struct ModelOpening {
   }
 
   /// Rules of a model may change freely; tables change only by a migration.
-  private func refuseOtherTables(
+  private func requireSameTables(
     _ given: ModelFile, _ stored: ModelFile
   ) throws(StoreError) {
     guard ModelTables(given, .sqlite).tables != ModelTables(stored, .sqlite).tables else {
@@ -121,7 +122,7 @@ struct ModelOpening {
   }
 
   /// Replaces all triggers of the model if any differs from `expected`.
-  private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
+  private func install(_ expected: [NamedStatement]) throws(StoreError) {
     let found = try Self.triggers(on: connection).filter(Self.isOwn)
     guard Set(found) != Set(expected) else { return }
     try Self.checkNames(of: expected, on: connection)

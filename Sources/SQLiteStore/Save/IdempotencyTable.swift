@@ -7,7 +7,6 @@
 import FetchModel
 import LiveFetchThreads
 import SQLComposer
-import Synchronization
 
 /// The stored responses of a file.
 enum IdempotencyTable {
@@ -73,17 +72,6 @@ enum IdempotencyTable {
   }
 }
 
-/// Passes the response of a save from the transaction to the caller.
-private final class ResponseSlot: Sendable {
-  // Protects the response; a save may run more than once before it is committed.
-  private let response = Mutex<StoredResponse?>(nil)
-
-  var value: StoredResponse? {
-    get { response.withLock { $0 } }
-    set { response.withLock { $0 = newValue } }
-  }
-}
-
 extension SQLiteStore {
   public func storedResponse(
     under key: String, fingerprint: String
@@ -107,7 +95,8 @@ extension SQLiteStore {
     completion: @escaping @Sendable (Result<StoredResponse, SaveError>) -> Void
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
-    let slot = ResponseSlot()
+    // Passes the response from the transaction, which may run more than once, to the caller.
+    let slot = SharedValue<StoredResponse?>(nil)
     let arrival = monotonicNanoseconds()
     let body: Writer.Body = { [executor] connection, token throws(SaveError) in
       slot.value = nil

@@ -120,10 +120,6 @@ extension SQLiteSaveConnection {
     }
     return rows
   }
-
-  func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot? {
-    try connection.object(statement, token: token)
-  }
 }
 
 // MARK: - Catalog and history

@@ -44,6 +44,13 @@ package struct ImportedRowRequestBuilder: Sendable {
 }
 
 extension RowRefusal {
+  /// The refusal of a row by a constraint of its table.
+  package init(_ problem: ConstraintProblem) {
+    self.init(
+      property: problem.property, detail: problem.detail,
+      isMissingObject: problem.code == .noSuchObject)
+  }
+
   /// The refusal of a row's save.
   ///
   /// - Throws: The error of the store, if it is one.
@@ -55,7 +62,8 @@ extension RowRefusal {
       .forbidden(let problems):
       self.init(
         property: problems.first?.property,
-        detail: problems.map(\.detail).joined(separator: "; "))
+        detail: problems.map(\.detail).joined(separator: "; "),
+        isMissingObject: problems.allSatisfy { $0.code == .noSuchObject })
     case .preconditionFailed(let problem): self.init(detail: problem.detail)
     case .tooManyAffected: self.init(detail: "too many objects")
     case .keyReused: self.init(detail: "the idempotency key was used before")

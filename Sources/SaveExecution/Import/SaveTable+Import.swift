@@ -18,6 +18,11 @@ extension SaveTable {
     return SaveTable(index: index, entity: model.entities[index], table: table)
   }
 
+  /// True if a relationship leads to objects in the same table.
+  package func refersToItself(in schema: Schema) -> Bool {
+    links.contains { $0.map { schema.entities[$0.destination].name == table.name } ?? false }
+  }
+
   /// Returns the columns of the properties that identify existing rows.
   package func key(imported names: [String]) throws(ImportError) -> [Int] {
     var key: [Int] = []
@@ -36,6 +41,19 @@ extension SaveTable {
         index.condition == nil && index.parts.allSatisfy { $0.column != nil }
           && Set(index.parts.compactMap(\.column)) == names
       }
+  }
+
+  /// Returns the names in a file whose values follow from others: computed properties, and the id if
+  /// the file has every column of a composite key. An export contains them.
+  package func derivedNames(among names: [String]) -> [String] {
+    let given = Set(names.compactMap(column(imported:)))
+    return names.filter { name in
+      guard let column = column(imported: name) else {
+        return name == "id" && keyColumns.count > 1 && given.isSuperset(of: keyColumns)
+      }
+      guard !keyColumns.contains(column) else { return false }
+      return columns[column].isGenerated || attribute(inColumn: column)?.isWritable == false
+    }
   }
 
   /// Returns the column of each field of a file.

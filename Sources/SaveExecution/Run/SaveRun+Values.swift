@@ -103,20 +103,38 @@ extension SaveRun {
       progress[change] = .failed
       return .failed
     case .id(let id):
+      let destination = self.table(link.destination)
       guard mayRefer(to: id, of: link.destination, by: relationship, at: change) else {
-        reportNoSuchObject(name, self.table(link.destination), at: change)
+        reportNoSuchObject(name, destination, at: change)
         return .failed
       }
-      if let values = try values(of: link.key, to: self.table(link.destination), id: id) {
-        return fill(link, with: values, name, at: change)
-      }
-      reportNoSuchObject(name, self.table(link.destination), at: change)
+      // An object that is inserted may refer to itself by its id, which is no row's yet.
+      let isOwn = table.isModelled && creates(id, of: destination, by: change)
+      let values =
+        isOwn
+        ? destination.key.bindings(of: id) : try values(of: link.key, to: destination, id: id)
+      if let values { return fill(link, with: values, name, at: change) }
+      reportNoSuchObject(name, destination, at: change)
       return .failed
     case .pending(let insert):
       guard purpose == .update || link.isDeferrable else { return .pending(insert, property: name) }
       later.append((insert, PropertyValue(.toOne(relationship, reference))))
       return purpose == .update ? .complete : fill(link, with: nil, name, at: change)
     }
+  }
+
+  /// True if a change inserts the object of `table` with this id, which the client chose.
+  private func creates(_ id: ObjectID, of table: SaveTable, by index: Int) -> Bool {
+    let change = request.changes[index]
+    let created: ObjectID? =
+      switch change.operation {
+      case .insert: change.id
+      case .replace(let replaced): replaced
+      default: nil
+      }
+    guard created == id else { return false }
+    return change.entity == table.index
+      || table.entity.inheritance.subentities.contains(change.entity)
   }
 
   /// - Parameter values: nil clears the link.

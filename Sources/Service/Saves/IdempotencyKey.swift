@@ -4,7 +4,7 @@
 import Bytes
 import FetchModel
 import LiveFetchHTTPServer
-import Synchronization
+import LiveFetchThreads
 
 /// The key that a client chose for one save, and a hash of what a repetition must not change.
 struct IdempotencyKey: Sendable {
@@ -79,10 +79,10 @@ extension Service {
   func executeOnce(
     _ request: SaveRequest, _ save: SaveOperation, _ key: IdempotencyKey, _ context: RequestContext
   ) {
-    let outcome = OutcomeBox()
+    let outcome = SharedValue<SaveResult?>(nil)
     let once = IdempotentSave(key: key.key, fingerprint: key.fingerprint) {
       [self] result, transaction throws(StoreError) in
-      outcome.value.withLock { $0 = result }
+      outcome.value = result
       return try response(to: save, result, save.preferences) { plan, id throws(StoreError) in
         try transaction.object(id, of: plan)
       }.stored
@@ -91,11 +91,11 @@ extension Service {
       respond(to: context, isBrief: false) { () throws(Problem) in
         switch result {
         case .success(let stored):
-          if !stored.isRepeated, let outcome = outcome.value.withLock({ $0 }) {
+          if !stored.isRepeated, let outcome = outcome.value {
             self.record(outcome, of: save, context)
           }
           try self.respond(with: stored, context)
-        case .failure(let error): throw Problem(error, model: self.store.model)
+        case .failure(let error): throw Problem(error)
         }
       }
     }
@@ -109,7 +109,7 @@ extension Service {
     do throws(SaveError) {
       stored = try store.storedResponse(under: key.key, fingerprint: key.fingerprint)
     } catch {
-      throw Problem(error, model: store.model)
+      throw Problem(error)
     }
     guard let stored else { return false }
     try respond(with: stored, context)
@@ -124,12 +124,6 @@ extension Service {
     response.headers += context.headersBesideToken
     context.send(response)
   }
-}
-
-/// The result of a save between its transaction and its response.
-private final class OutcomeBox: Sendable {
-  // Protects the result.
-  let value = Mutex<SaveResult?>(nil)
 }
 
 extension HTTPResponse {

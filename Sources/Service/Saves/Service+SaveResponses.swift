@@ -11,7 +11,7 @@ extension Service {
     let outcome: SaveResult
     switch result {
     case .success(let value): outcome = value
-    case .failure(let error): throw Problem(error, model: store.model)
+    case .failure(let error): throw Problem(error)
     }
     record(outcome, of: save, context)
     var response: HTTPResponse

@@ -231,7 +231,7 @@ extension Service {
       let name = store.model.entities[entity].name
       let detail = "`\(name)` is read only"
       let problem = ChangeProblem(change: 0, code: .readOnlyEntity, detail: detail)
-      throw Problem(.invalid([problem]), model: store.model)
+      throw Problem(SaveError.invalid([problem]))
     }
     return SaveRequest(changes: [Change(.deleteAll(predicate), entity: entity)])
   }
@@ -242,7 +242,7 @@ extension Service {
     do {
       return try body()
     } catch {
-      throw Problem(error, model: store.model)
+      throw Problem(error)
     }
   }
 }

@@ -165,8 +165,7 @@ public final class ObservationToken {
   }
 }
 
-/// The observers of a context, by number. The owner of a token may be released on any thread, and the
-/// token with it.
+/// The observers of a context, by number. Thread-safe, because tokens may be released on any thread.
 final class ContextObservers: Sendable {
   /// Called in the context's isolation domain.
   private struct Handler: @unchecked Sendable { let call: (any ContextEvent) -> Void }

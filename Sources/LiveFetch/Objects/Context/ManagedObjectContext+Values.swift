@@ -12,7 +12,7 @@ extension ManagedObjectContext {
   public func insert<Value: Fetchable & Encodable>(
     _ value: Value
   ) throws(ContextError) -> ManagedObjectID {
-    let values = try writable { () throws(UnreadableValue) in
+    let values = try mappingEncodingErrors { () throws(UnreadableValue) in
       try ItemCoding.members(of: value).filter { $0.name != "id" || $0.value != .null }
     }
     let name = TemporaryNames.next()
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
   public func update<Value: Fetchable & Encodable>(
     _ value: Value, from old: Value? = nil
   ) throws(ContextError) {
-    let change = try writable { () throws(UnreadableValue) in
+    let change = try mappingEncodingErrors { () throws(UnreadableValue) in
       try ValueChange(updating: value, from: old)
     }
     if old == nil || !change.values.isEmpty { valueChanges.append(change) }
@@ -41,7 +41,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``ContextError/unwritable(_:)``, also for a value without an id.
   public func delete<Value: Fetchable & Encodable>(_ value: Value) throws(ContextError) {
-    let id = try writable { () throws(UnreadableValue) in
+    let id = try mappingEncodingErrors { () throws(UnreadableValue) in
       try ItemCoding.id(in: ItemCoding.members(of: value))
     }
     delete(Value.self, with: id)
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
   }
 
   /// Runs `encode`, and throws its error as ``ContextError/unwritable(_:)``.
-  private func writable<Value>(
+  private func mappingEncodingErrors<Value>(
     _ encode: () throws(UnreadableValue) -> Value
   ) throws(ContextError) -> Value {
     do throws(UnreadableValue) { return try encode() } catch { throw .unwritable(error) }
@@ -87,7 +87,8 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> Int {
     var members: [JSON.Member] = []
     for (key, value) in values.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      let json = try writable { () throws(UnreadableValue) in try value.attributeJSON() }
+      let json = try mappingEncodingErrors { () throws(UnreadableValue) in try value.attributeJSON()
+      }
       members.append(.init(name: key.rawValue, value: json))
     }
     return try await saveBatch(
@@ -125,7 +126,7 @@ extension ManagedObjectContext {
       throw ContextError(error, ContextSave())
     }
     saves += 1
-    // The batch is stored. The next merge reads what this one cannot.
+    // The batch is stored, so a failed merge is ignored: the next merge reads the changes.
     try? await mergeChanges(isolation: isolation)
     return receipt
   }

@@ -104,7 +104,7 @@ extension ManagedObjectContext {
 
   /// Records that a value refers to a new object, if it does.
   func registerReference(in json: JSON, from object: ManagedObject) {
-    let id = ManagedObjectID(temporary: json)
+    let id = ManagedObjectID(temporaryJSON: json)
     if let id = id ?? (obtainedIDs.isEmpty ? nil : ManagedObjectID(json: json)) {
       registerReference(to: id, from: object)
     }

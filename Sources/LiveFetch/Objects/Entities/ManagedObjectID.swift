@@ -6,7 +6,9 @@
 /// new object's temporary id as text. A temporary id is valid in this process; when a save makes it
 /// permanent, every context that contains the object is updated.
 public enum ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
+  /// The object's id in the store.
   case permanent(ObjectID)
+  /// The name of an unsaved object, unique in this process.
   case temporary(String)
 
   /// The object's id in the store; nil for a temporary id.
@@ -30,13 +32,14 @@ public enum ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Reads a temporary id; nil for every other value.
-  init?(temporary json: JSON) {
+  init?(temporaryJSON json: JSON) {
     guard case .object = json, let name = json["temporaryID"]?.string else { return nil }
     self = .temporary(name)
   }
 
+  /// Reads a temporary or a permanent id; nil for every other value.
   init?(json: JSON) {
-    if let id = ManagedObjectID(temporary: json) {
+    if let id = ManagedObjectID(temporaryJSON: json) {
       self = id
     } else if let id = ObjectID(json: json) {
       self = .permanent(id)

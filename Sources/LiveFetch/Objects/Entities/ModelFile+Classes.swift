@@ -92,7 +92,7 @@ extension ModelFile {
         problems.append(.init("\(place)/attributes/\(attribute.name)", "the model has none"))
         continue
       }
-      if found.type.family != attribute.type.family {
+      if found.storedType != attribute.storedType {
         problems.append(
           .init(
             "\(place)/attributes/\(attribute.name)",
@@ -127,17 +127,6 @@ extension ModelFile {
       chain.append(parent)
     }
     return chain
-  }
-}
-
-extension ModelFile.AttributeType {
-  /// A type that stands for all types that the same Swift types can read.
-  fileprivate var family: Self {
-    switch self {
-    case .integer16, .integer32, .integer64: .integer64
-    case .double, .float: .double
-    default: self
-    }
   }
 }
 
@@ -246,24 +235,5 @@ private struct ClassReader {
       back[0].inverse == nil
     else { return nil }
     return back[0].name
-  }
-}
-
-extension ModelFile.AttributeType {
-  /// The type of a column as a model file names it.
-  init(_ type: AttributeType) {
-    self =
-      switch type {
-      case .integer: .integer64
-      case .double: .double
-      case .decimal: .decimal
-      case .boolean: .boolean
-      case .string: .string
-      case .date: .date
-      case .uuid: .uuid
-      case .uri: .uri
-      case .binary: .binary
-      case .json: .transformable
-      }
   }
 }
