@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { curl } from '../../../Public/explorer/curl.js';
 import { inUTC, partsOf } from '../../../Public/explorer/date-picker.js';
-import { editable, nearest, parse, rowsText, show } from '../../../Public/explorer/format.js';
+import { editable, toNumber, parse, rowsText, show } from '../../../Public/explorer/format.js';
 import { Decimal, stringify } from '../../../Public/explorer/json.js';
 import { equals } from '../../../Public/explorer/predicate-text.js';
 import { sortTerms, sortText } from '../../../Public/explorer/sort-terms.js';
