@@ -86,17 +86,20 @@ final class Connection: Sendable {
 
 extension Connection {
   /// Checks whether bytes of the body were read since the last check. Returns the number of
-  /// consecutive checks that found none although the socket has bytes.
+  /// consecutive checks that found none although there are bytes to read.
   ///
   /// libmicrohttpd 0.9.75 reads no more if a chunk's size line is longer than its buffer: it neither
   /// refuses the request nor sees its end.
-  func countStalls() -> Int {
+  ///
+  /// - Parameter hasBytes: true if there are bytes to read, also if the socket has none, because GnuTLS
+  ///   has read them.
+  func countStalls(hasBytes: Bool = false) -> Int {
     let bytes = bodyBytes.load(ordering: .relaxed)
     var next: UInt8 = 0
     let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
     let isStalled =
       state.activity == .receiving && !isClosing.load(ordering: .relaxed)
-      && bytes == progress.bytes && recv(descriptor, &next, 1, flags) == 1
+      && bytes == progress.bytes && (hasBytes || recv(descriptor, &next, 1, flags) == 1)
     progress = (bytes, isStalled ? progress.stalls + 1 : 0)
     return progress.stalls
   }

@@ -93,11 +93,13 @@ final class ConnectionTable: Sendable {
   /// misses a FIN directly after the bytes of a request. Shutting down the reading side makes the
   /// kernel report the descriptor to the worker's epoll set once more. Bytes that were received
   /// before the FIN can still be read. If the worker does not read them, the connection is shut down.
-  func readEnd(of connection: Connection) -> Remainder {
+  ///
+  /// - Parameter isEncrypted: true if GnuTLS may have the bytes that the worker does not read.
+  func readEnd(of connection: Connection, isEncrypted: Bool) -> Remainder {
     stripe(connection.descriptor).rows.withLock { rows in
       guard rows.connections[connection.descriptor] === connection else { return .closed }
       if let suspended = connection.lastSuspended { return .waiting(suspended) }
-      let isStalled = connection.countStalls() > 0
+      let isStalled = connection.countStalls(hasBytes: isEncrypted) > 0
       shutdown(connection.descriptor, Int32(isStalled ? SHUT_RDWR : SHUT_RD))
       return .open
     }

@@ -68,7 +68,7 @@ final class DisconnectMonitor: Sendable {
         let isReset = withUnsafePointer(to: event) { chttp_event_is_reset($0) } != 0
         recordHangup(descriptor, isReset: isReset, server.table, &finished)
       }
-      for connection in finished.takeOverdue() { end(connection, server.table, &finished) }
+      for connection in finished.takeOverdue() { end(connection, server, &finished) }
       if coarseMilliseconds() >= nextSweep {
         server.table.sweep(server.isOverdue)
         nextSweep = coarseMilliseconds() &+ 1000
@@ -92,9 +92,10 @@ final class DisconnectMonitor: Sendable {
   /// Ends the suspended exchange of a connection, or makes its worker read the end. Checks again
   /// later until the connection is closed, because its worker may not have been ready for either.
   private static func end(
-    _ connection: Connection, _ table: ConnectionTable, _ finished: inout FinishedPeers
+    _ connection: Connection, _ server: ServerContext, _ finished: inout FinishedPeers
   ) {
-    switch table.readEnd(of: connection) {
+    let isEncrypted = server.configuration.certificate != nil
+    switch server.table.readEnd(of: connection, isEncrypted: isEncrypted) {
     case .closed: return
     case .open: break
     case .waiting(let exchange): exchange.hangUp(isReset: false)

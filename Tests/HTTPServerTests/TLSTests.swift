@@ -131,6 +131,20 @@ extension HTTPServerTests {
       }
     }
 
+    @Test func `a client that vanishes within the size line of a chunk is let go`() async throws {
+      let configuration = try Self.secure { ($0.idleTimeout, $0.bodyTimeout) = (600, 600) }
+      try await withServer(configuration) { server in
+        let head = " / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for method in ["GET", "POST"] {
+          let client = try connect(server)
+          client.send(method + head + "e;" + String(repeating: "x", count: 9_000))
+          try await Task.sleep(for: .milliseconds(200))
+          client.close()
+        }
+        #expect(await eventually { server.connectionCount == 0 }, "\(server.connectionCount)")
+      }
+    }
+
     @Test func `a stream whose client leaves ends`() async throws {
       let source = QueueSource()
       try await withServer(try Self.secure()) { _, exchange in
