@@ -140,7 +140,7 @@ function parseInteger(text) {
   return Number.isSafeInteger(value) ? value : digits.replace(/^\+/, '');
 }
 
-/** Infinities are texts in JSON. A decimal keeps its digits, a double is the toNumber one. */
+/** Infinities are texts in JSON. A decimal keeps its digits, a double is the nearest one. */
 function parseNumber(text, type) {
   if (/^[+-]?infinity$/i.test(text)) return text.startsWith('-') ? '-Infinity' : 'Infinity';
   // `1,500` may mean one and a half.

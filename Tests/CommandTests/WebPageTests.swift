@@ -25,6 +25,29 @@ struct WebPageTests {
     #expect(WebPage.files.mapValues { Data($0) } == onDisk)
   }
 
+  @Test("Every name that a module of the page imports is exported by the module that it names")
+  func imports() throws {
+    var count = 0
+    for (path, bytes) in WebPage.files where path.hasSuffix(".js") {
+      let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+      let text = String(decoding: bytes, as: UTF8.self)
+      for found in text.matches(of: /import\s*\{([^}]*)\}\s*from\s*['"](\.[^'"]+)['"]/) {
+        let target = folder.appendingPathComponent(String(found.output.2)).standardized.path
+        let module = String(decoding: WebPage.files[target] ?? [], as: UTF8.self)
+        for item in found.output.1.split(separator: ",") {
+          guard let name = item.split(whereSeparator: \.isWhitespace).first else { continue }
+          let declared = try Regex(
+            #"export\s+(async\s+)?(function\*?|class|const|let)\s+\#(name)\b"#)
+          let listed = try Regex(#"export\s*\{[^}]*\b\#(name)\b"#)
+          #expect(
+            module.contains(declared) || module.contains(listed), "\(path): \(name) of \(target)")
+          count += 1
+        }
+      }
+    }
+    #expect(count > 100)
+  }
+
   @Test("With --public the page of the OpenAPI document has every file that it loads")
   func openAPIPage() throws {
     let (folder, address) = try served()
