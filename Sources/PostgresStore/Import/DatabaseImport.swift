@@ -249,8 +249,8 @@ extension DatabaseImport {
     RefusedRow(line: row.line, raw: row.raw, refusal: refusal)
   }
 
-  /// The number of rows of a batch. It is 1 if the table refers to itself: a row may refer to an earlier
-  /// row, but not to a later one, which one statement would allow.
+  /// The number of rows of a batch. It is 1 if the table refers to itself: one statement would accept rows
+  /// that refer to each other in a circle, which are refused where they are in two batches.
   private func batchSize(_ row: PendingRow) -> Int {
     let count = row.values.columns.count
     return refersToItself || count == 0 ? 1 : min(Self.maxRows, Self.maxParameters / count)
