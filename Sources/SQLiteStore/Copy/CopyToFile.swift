@@ -76,6 +76,7 @@ public final class CopyToFile: CopyDestination, CopyConnection {
     for key in state.apiKeys where try !SQLiteStore.addAPIKey(key, path: draft) {
       throw .unusable("there are two API keys with the name \(key.name)")
     }
+    guard access(path, F_OK) != 0 else { throw .unusable("another process has made the file") }
     guard rename(draft, path) == 0 else { throw .failed("the copy could not be given its name") }
   }
 
