@@ -239,6 +239,55 @@ struct CaptureTests {
     }
   }
 
+  @Test("a writer's own type named record is not used with the rights of the history's owner")
+  func temporaryRecordType() throws {
+    try withDatabase(Self.city + "; INSERT INTO city VALUES (1, 'a', 1)") { connection, target in
+      let table = try install(connection)
+      let start = try position(connection)
+      let role = "role_" + UUID().uuidString.prefix(8).lowercased()
+      try connection.execute("CREATE ROLE \(role); GRANT ALL ON city TO \(role)")
+      let writer = try PostgresConnection(target)
+      try writer.execute("SET ROLE \(role)")
+      try writer.execute(
+        """
+        CREATE FUNCTION pg_temp.check_owner(value bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+        BEGIN
+          IF current_user <> '\(role)' THEN RAISE EXCEPTION 'runs as %', current_user; END IF;
+          RETURN true;
+        END $$;
+        CREATE DOMAIN pg_temp.checked AS bigint CHECK (pg_temp.check_owner(VALUE));
+        CREATE TYPE pg_temp.record AS (id pg_temp.checked)
+        """)
+      try writer.execute("UPDATE public.city SET size = 2")
+      #expect(try oldRows(of: table, since: start, on: connection) == [[1]: [1, "a", 1.0]])
+    }
+  }
+
+  @Test("trigger functions of another version are replaced, and the history goes on")
+  func olderFunctions() throws {
+    try withDatabase(Self.city + "; INSERT INTO city VALUES (1, 'a', 1)") { connection, _ in
+      let table = try install(connection)
+      let start = try position(connection)
+      let function = "livefetch.capture_update_\(table.oid)()"
+      let source = try connection.query(
+        "SELECT pg_get_functiondef('\(function)'::regprocedure)"
+      ).text(0, 0)
+      try connection.execute(source.replacing("pg_catalog.record", with: "record"))
+      // As the other version has stored it.
+      let signature = try #require(try history.signature(of: table.oid, on: connection))
+      try connection.execute("UPDATE livefetch.captured SET signature = '\(signature)'")
+      #expect(try history.install(on: connection).changed == [])
+      #expect(
+        try connection.query(
+          "SELECT pg_get_functiondef('\(function)'::regprocedure)"
+        ).text(0, 0) == source)
+      #expect(try history.isIntact(on: connection))
+      #expect(try position(connection).epoch == start.epoch)
+      try connection.execute("UPDATE city SET size = 2")
+      #expect(try oldRows(of: table, since: start, on: connection) == [[1]: [1, "a", 1.0]])
+    }
+  }
+
   @Test("changes that another server's replication applies are recorded")
   func replica() throws {
     try withDatabase(Self.city) { connection, _ in

@@ -86,7 +86,10 @@ enum PostgresHistory {
     for id in gone.sorted() { try remove(id, on: connection) }
     for tracked in result.tracked {
       let signature = try Self.signature(of: tracked.oid, on: connection)
-      guard signature == nil || signature != stored[tracked.oid] else { continue }
+      guard signature == nil || signature != stored[tracked.oid] else {
+        try replaceFunctions(of: tracked, on: connection)
+        continue
+      }
       if try Self.lock(tracked, hasTriggers: stored[tracked.oid] != nil, on: connection) {
         try create(tracked, on: connection)
         result.changed.append(tracked.name)
@@ -143,6 +146,28 @@ enum PostgresHistory {
   ) throws(PostgresError) {
     try connection.execute(PostgresTrackedTable.removal(of: table.oid))
     try connection.execute(table.creation)
+    try storeSignature(of: table, on: connection)
+  }
+
+  /// Replaces trigger functions that another version of the program has created. The history goes on.
+  private static func replaceFunctions(
+    of table: PostgresTrackedTable, on connection: PostgresConnection
+  ) throws(PostgresError) {
+    let sources = try connection.query(
+      """
+      SELECT f.prosrc FROM (SELECT $1::oid AS relation) AS r JOIN pg_catalog.pg_proc AS f
+        ON f.proname = ANY (ARRAY[\(PostgresTrackedTable.functionNames)]::name[])
+      WHERE f.pronamespace = 'livefetch'::regnamespace
+      """, [.integer(Int64(table.oid))])
+    let present = Set((0..<sources.rowCount).map { sources.text($0, 0) })
+    guard present != table.functionSources else { return }
+    try connection.execute(table.functions)
+    try storeSignature(of: table, on: connection)
+  }
+
+  private static func storeSignature(
+    of table: PostgresTrackedTable, on connection: PostgresConnection
+  ) throws(PostgresError) {
     guard let signature = try Self.signature(of: table.oid, on: connection) else {
       throw .malformed("the table \(table.quotedName) was removed")
     }

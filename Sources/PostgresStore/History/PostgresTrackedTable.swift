@@ -8,20 +8,20 @@
 //     livefetch_existed  true: the columns hold the row's old values;
 //                        false: the row was inserted, and only the key's columns are filled
 //     livefetch_part     the table or partition that contains the row
-//     livefetch_file     its file, which TRUNCATE and CLUSTER replace
-//     livefetch_before   the place (ctid) of the old version of the row; NULL after an insert
-//     livefetch_after    the place of its new version; NULL after a delete
+//     livefetch_file     its relfilenode, which TRUNCATE and CLUSTER replace
+//     livefetch_before   the ctid of the old version of the row; NULL after an insert
+//     livefetch_after    the ctid of its new version; NULL after a delete
 //     "id", "name", …    every column of the table
 //
 // A transaction may change a row several times. Its first change has the values from before the
-// transaction. livefetch_seq does not identify it: another trigger of the table may change the row again
-// before this trigger fires. The places do: the livefetch_before of the first change is not the
-// livefetch_after of another change in the same transaction, because PostgreSQL does not reuse a place
+// transaction. The smallest livefetch_seq does not identify the first change: another trigger of the table may
+// change the row again before this trigger fires. The ctids identify it: its livefetch_before is not the
+// livefetch_after of another change in the same transaction, because PostgreSQL does not reuse a ctid
 // while the transaction is open. So an update that changes no value is recorded too: the next change in
 // its transaction replaces the version that it created.
 //
 // A change of the table's columns makes no statement of a user fail: the triggers then add a row to
-// livefetch.hole, and a new epoch of the history begins.
+// livefetch.hole, the changes that were not recorded, and a new epoch of the history begins.
 
 import SQLComposer
 
@@ -46,11 +46,11 @@ struct PostgresTrackedTable: Hashable, Sendable {
 
   /// Returns nil if changes of the table cannot be recorded: a view or foreign table, a table without a
   /// key, one with inheriting tables, one that belongs to another role or to an extension, an unlogged
-  /// one, one with a policy for rows that applies to the connection's role, or one with a column whose
+  /// one, one with a row-level security policy that applies to the connection's role, or one with a column whose
   /// name contains `livefetch`.
   init?(_ table: CatalogTable) {
     guard table.kind == .table || table.kind == .partitionedTable, !table.hasInheritingTables,
-      !table.isOwnedByOthers, !table.hasUnseenChanges,
+      !table.isOwnedByOthers, !table.hasUnrecordableChanges,
       let key = table.key, !table.columns.contains(where: { $0.name.contains("livefetch") })
     else { return nil }
     oid = table.oid
@@ -76,14 +76,14 @@ struct PostgresTrackedTable: Hashable, Sendable {
       let column = qualified(name, alias)
       let type = columns.first { $0.name == name }?.type ?? ""
       // Without the length or precision.
-      let isIdentical = Self.identicalTypes.contains(
+      let hasUniqueText = Self.typesWithUniqueText.contains(
         type.replacing(/\([0-9]+\)/, with: ""))
-      return isIdentical ? column : "\(column)::text COLLATE \"C\""
+      return hasUniqueText ? column : "\(column)::text COLLATE \"C\""
     }.joined(separator: ", ")
   }
 
   /// The names of types whose equal values have the same text.
-  private static let identicalTypes: Set = [
+  private static let typesWithUniqueText: Set = [
     "bigint", "boolean", "bytea", "character varying", "date", "integer", "smallint", "text",
     "timestamp with time zone", "timestamp without time zone", "uuid",
   ]
@@ -110,7 +110,7 @@ extension PostgresTrackedTable {
           livefetch_before tid, livefetch_after tid, \(columns),
           PRIMARY KEY (livefetch_xid, livefetch_seq))
         """
-      ] + Event.allCases.map(function) + [privileges] + triggers
+      ] + [functions, privileges] + triggers
     return statements.joined(separator: ";\n")
   }
 
@@ -160,17 +160,29 @@ extension PostgresTrackedTable {
     ]
   }
 
-  /// The functions run with their owner's rights, so they name no operator that a caller's search
-  /// path could replace.
-  private func function(_ event: Event) -> String {
+  /// The statements that create the trigger functions, or replace those of another version.
+  var functions: String {
+    Event.allCases.map { event in
+      """
+      CREATE OR REPLACE FUNCTION livefetch.capture_\(event)_\(oid)() RETURNS trigger
+      LANGUAGE plpgsql SECURITY DEFINER AS $livefetch$\(source(of: event))$livefetch$
+      """
+    }.joined(separator: ";\n")
+  }
+
+  /// The source of each trigger function, as `pg_proc.prosrc` has it.
+  var functionSources: Set<String> { Set(Event.allCases.map(source)) }
+
+  /// The functions run with their owner's rights. A caller's search path could replace operators and
+  /// types, so each that is not an SQL keyword is qualified with `pg_catalog`.
+  private func source(of event: Event) -> String {
     """
-    CREATE FUNCTION livefetch.capture_\(event)_\(oid)() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER AS $livefetch$
+
     DECLARE r \(historyName); rows bigint;
     BEGIN
     \(body(of: event))
       RETURN NULL;
-    END $livefetch$
+    END
     """
   }
 
@@ -218,15 +230,16 @@ extension PostgresTrackedTable {
     """
   }
 
-  private static let places = "livefetch_part, livefetch_file, livefetch_before, livefetch_after"
+  private static let ctidColumns =
+    "livefetch_part, livefetch_file, livefetch_before, livefetch_after"
 
-  private static let file = "pg_catalog.pg_relation_filenode(TG_RELID)"
+  private static let fileNode = "pg_catalog.pg_relation_filenode(TG_RELID)"
 
-  private func rowInsertion(after place: String) -> String {
+  private func rowInsertion(after ctid: String) -> String {
     let values = names.map { "r.\(quoted($0))" }.joined(separator: ", ")
     return """
-        INSERT INTO \(historyName) (livefetch_existed, \(Self.places), \(columnList))
-          VALUES (true, TG_RELID, \(Self.file), OLD.ctid, \(place), \(values));
+        INSERT INTO \(historyName) (livefetch_existed, \(Self.ctidColumns), \(columnList))
+          VALUES (true, TG_RELID, \(Self.fileNode), OLD.ctid, \(ctid), \(values));
 
       """
   }
@@ -234,15 +247,15 @@ extension PostgresTrackedTable {
   private var keyInsertion: String {
     let values = key.map { "r.\(quoted($0))" }.joined(separator: ", ")
     return """
-        INSERT INTO \(historyName) (livefetch_existed, \(Self.places), \(keyList))
-          VALUES (false, TG_RELID, \(Self.file), NULL, NEW.ctid, \(values));
+        INSERT INTO \(historyName) (livefetch_existed, \(Self.ctidColumns), \(keyList))
+          VALUES (false, TG_RELID, \(Self.fileNode), NULL, NEW.ctid, \(values));
 
       """
   }
 
   private var updateBody: String {
     func keys(_ row: String) -> String {
-      "ROW(\(key.map { "\(row).\(quoted($0))" }.joined(separator: ", ")))::record"
+      "ROW(\(key.map { "\(row).\(quoted($0))" }.joined(separator: ", ")))::pg_catalog.record"
     }
     return guarded(assign(names, of: "OLD")) + """
       \(rowInsertion(after: "NEW.ctid"))

@@ -38,7 +38,7 @@ struct CatalogTable: Hashable, Sendable {
   var isOwnedByOthers = false
   /// True for an unlogged table, which crash recovery empties without triggers, and for a table with a
   /// row-level security policy that applies to the connection's role.
-  var hasUnseenChanges = false
+  var hasUnrecordableChanges = false
   /// True if the connection's role may lock the table, or the view with the tables that it reads.
   var isLockable = true
   var columns: [CatalogColumn] = []

@@ -65,7 +65,7 @@ struct CatalogReader {
       else { continue }
       tables[oid] = CatalogTable(
         oid: oid, name: row[1].string ?? "", kind: kind, hasInheritingTables: row[3] == true,
-        isOwnedByOthers: row[4] == true, hasUnseenChanges: row[5] == true,
+        isOwnedByOthers: row[4] == true, hasUnrecordableChanges: row[5] == true,
         isLockable: row[6] == true)
     }
     return tables
