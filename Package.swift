@@ -62,7 +62,12 @@ let package = Package(
     .systemLibrary(name: "CThreads"),
 
     // Threads and waiting for them
-    .target(name: "LiveFetchThreads", dependencies: ["CThreads", "LiveFetchCLibrary"]),
+    .target(
+      name: "LiveFetchThreads",
+      dependencies: [
+        "CThreads", "LiveFetchCLibrary",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
 
     // Mapped files that other programs truncate: the handler of SIGBUS
     .target(name: "LiveFetchCMappedFiles"),

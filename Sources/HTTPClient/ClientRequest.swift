@@ -62,7 +62,7 @@ package struct ClientRequest: Sendable {
   }
 
   /// True for the bytes of a token of RFC 9110.
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
+  package static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
     default: "!#$%&'*+-.^_`|~".utf8.contains(byte)

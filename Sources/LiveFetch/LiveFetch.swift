@@ -1,5 +1,5 @@
-// The public vocabulary: the types of the model's module that the library's own interface names.
-// Every other type of that module stays out of the scope of importing files.
+// The types of FetchModel and SQLiteStore that the library's public interface names. Files that import the
+// library see no other type of these modules.
 
 @_exported import enum FetchModel.Direction
 @_exported import struct FetchModel.Instant

@@ -1,4 +1,5 @@
-// SIGTERM, SIGINT and SIGHUP: blocked in every thread and received by one that waits for them.
+// SIGTERM, SIGINT and SIGHUP are blocked in every thread; one thread waits for them and calls a closure, or
+// ends the process with status 0.
 
 import Foundation
 import Synchronization
@@ -48,8 +49,8 @@ enum TerminationSignal {
     }
   }
 
-  /// Runs `body`. Until it returns, SIGTERM or SIGINT, which must be blocked, ends the process with
-  /// status 0 at once: the transaction of a file or database that is being opened is then rolled back.
+  /// Runs `body`. Until it returns, SIGTERM or SIGINT ends the process with status 0, after at most half a
+  /// second for the log; the database rolls back an open transaction. The signals must be blocked.
   static func exitingOnSignal<Result>(during body: () throws -> Result) rethrows -> Result {
     let end = EndOfBody()
     defer { end.isReached.store(true, ordering: .releasing) }

@@ -113,69 +113,46 @@ struct TrustedProxies: Sendable {
 
 /// Parses the value of `Forwarded`: elements between commas, each of pairs between semicolons.
 private struct ForwardedParser {
-  private var rest: Substring.UTF8View
+  private var scanner: HeaderValueScanner
 
   /// The pairs of each element, with names in lower case; nil for a value that is not well-formed.
   static func elements(of value: String) -> [[String: String]]? {
-    var parser = ForwardedParser(rest: value[...].utf8)
+    var parser = ForwardedParser(scanner: HeaderValueScanner(value))
     var elements: [[String: String]] = []
     while true {
-      parser.skipBlanks()
+      parser.scanner.skipBlanks()
       if !parser.isAtEnd(of: UInt8(ascii: ",")) {
         guard let element = parser.element() else { return nil }
         elements.append(element)
       }
-      parser.skipBlanks()
-      if parser.rest.isEmpty { return elements }
-      guard parser.consume(UInt8(ascii: ",")) else { return nil }
+      parser.scanner.skipBlanks()
+      if parser.scanner.rest.isEmpty { return elements }
+      guard parser.scanner.consume(UInt8(ascii: ",")) else { return nil }
     }
   }
 
   /// True at the end of the value or at `byte`: list elements may be empty.
-  private func isAtEnd(of byte: UInt8) -> Bool { rest.isEmpty || rest.first == byte }
+  private func isAtEnd(of byte: UInt8) -> Bool {
+    scanner.rest.isEmpty || scanner.rest.first == byte
+  }
 
   private mutating func element() -> [String: String]? {
     var pairs: [String: String] = [:]
     repeat {
-      skipBlanks()
-      if rest.first == UInt8(ascii: ";") || isAtEnd(of: UInt8(ascii: ",")) { continue }
-      guard let name = token()?.lowercased(), consume(UInt8(ascii: "=")),
-        let value = rest.first == UInt8(ascii: "\"") ? quoted() : token(),
+      scanner.skipBlanks()
+      if isAtEnd(of: UInt8(ascii: ";")) || isAtEnd(of: UInt8(ascii: ",")) { continue }
+      let name = scanner.token().lowercased()
+      guard !name.isEmpty, scanner.consume(UInt8(ascii: "=")), let value = value(),
         pairs.updateValue(value, forKey: name) == nil
       else { return nil }
-      skipBlanks()
-    } while consume(UInt8(ascii: ";"))
+      scanner.skipBlanks()
+    } while scanner.consume(UInt8(ascii: ";"))
     return pairs
   }
 
-  private mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
-
-  private mutating func consume(_ byte: UInt8) -> Bool {
-    guard rest.first == byte else { return false }
-    rest = rest.dropFirst()
-    return true
-  }
-
-  private mutating func token() -> String? {
-    let token = rest.prefix(while: isTokenByte)
-    rest = rest.dropFirst(token.count)
-    return token.isEmpty ? nil : String(decoding: token, as: UTF8.self)
-  }
-
-  private mutating func quoted() -> String? {
-    rest = rest.dropFirst()
-    var text: [UInt8] = []
-    while let byte = rest.first {
-      rest = rest.dropFirst()
-      switch byte {
-      case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
-      case UInt8(ascii: "\\"):
-        guard let escaped = rest.first else { return nil }
-        rest = rest.dropFirst()
-        text.append(escaped)
-      default: text.append(byte)
-      }
-    }
-    return nil
+  private mutating func value() -> String? {
+    if scanner.consume(UInt8(ascii: "\"")) { return scanner.quotedText() }
+    let token = scanner.token()
+    return token.isEmpty ? nil : token
   }
 }

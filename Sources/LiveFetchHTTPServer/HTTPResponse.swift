@@ -16,7 +16,7 @@ public enum HTTPBody: Sendable, Equatable {
   }
 
   /// The number of bytes that are sent.
-  var count: Int { if case .bytes(let bytes) = self { bytes.count } else { 0 } }
+  var count: Int { bytes.count }
 
   /// The bytes that are sent.
   public var bytes: [UInt8] {
@@ -42,7 +42,7 @@ public struct HTTPResponse: Sendable {
     self.body = body
   }
 
-  /// The first header value under `name`, compared ignoring ASCII case.
+  /// The first header value under `name`, whose case is ignored.
   public func header(_ name: String) -> String? {
     let lowercasedName = name.lowercased()
     return headers.first { $0.name.lowercased() == lowercasedName }?.value

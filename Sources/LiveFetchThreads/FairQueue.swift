@@ -5,6 +5,8 @@
 // element replaces the newest element of the caller that has the most, so that one caller cannot
 // shut the others out.
 
+import DequeModule
+
 /// The caller and connection to which an element belongs.
 package struct QueueKey: Hashable, Sendable {
   package var caller: String
@@ -29,7 +31,7 @@ package struct FairQueue<Element> {
     case replaced(Element)
   }
 
-  private var callers = Rotation<String, Rotation<UInt64, FIFO<Element>>>()
+  private var callers = Rotation<String, Rotation<UInt64, Deque<Element>>>()
   private let capacity: Int
   package private(set) var count = 0
 
@@ -112,7 +114,7 @@ private protocol Holding {
 private struct Rotation<Key: Hashable, Member: Holding>: Holding {
   private(set) var members: [Key: Member] = [:]
   /// The members' keys in the order of their turns.
-  private var turns = FIFO<Key>()
+  private var turns = Deque<Key>()
   private(set) var total = 0
 
   var last: Key? { turns.last }
@@ -121,9 +123,9 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
   mutating func popFirst<Element>(
     where isAllowed: (Key) -> Bool = { _ in true }, _ take: (inout Member) -> Element?
   ) -> Element? {
-    guard let key = turns.popFirst(where: isAllowed), let index = members.index(forKey: key) else {
-      return nil
-    }
+    guard let turn = turns.firstIndex(where: isAllowed) else { return nil }
+    let key = turns.remove(at: turn)
+    guard let index = members.index(forKey: key) else { return nil }
     let element = take(&members.values[index])
     if element != nil { total -= 1 }
     if members.values[index].total > 0 {
@@ -143,7 +145,7 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
     if before == 0, after > 0 { turns.append(key) }
     guard after == 0 else { return }
     members[key] = nil
-    if before > 0 { turns.keep { $0 != key } }
+    if before > 0 { turns.removeAll { $0 == key } }
   }
 
   /// Changes every member. O(members).
@@ -152,50 +154,11 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
       if let index = members.index(forKey: key) { change(&members.values[index]) }
     }
     members = members.filter { $0.value.total > 0 }
-    turns.keep { members[$0] != nil }
+    turns.removeAll { members[$0] == nil }
     total = members.values.reduce(0) { $0 + $1.total }
   }
 }
 
-/// Elements in the order of their arrival.
-private struct FIFO<Element>: Holding {
-  private var elements: [Element?] = []
-  /// The index of the first element that has not been removed.
-  private var head = 0
-
-  var total: Int { elements.count - head }
-  var first: Element? { total > 0 ? elements[head] : nil }
-  var last: Element? { total > 0 ? elements[elements.count - 1] : nil }
-
-  mutating func append(_ element: Element) { elements.append(element) }
-
-  mutating func popFirst() -> Element? {
-    guard total > 0 else { return nil }
-    let element = elements[head]
-    elements[head] = nil
-    head += 1
-    if head * 2 > elements.count {
-      elements.removeFirst(head)
-      head = 0
-    }
-    return element
-  }
-
-  mutating func popFirst(where isAllowed: (Element) -> Bool) -> Element? {
-    guard let first else { return nil }
-    if isAllowed(first) { return popFirst() }
-    for index in elements.indices.dropFirst(head + 1) {
-      guard let element = elements[index], isAllowed(element) else { continue }
-      elements.remove(at: index)
-      return element
-    }
-    return nil
-  }
-
-  mutating func popLast() -> Element? { total > 0 ? elements.removeLast() : nil }
-
-  mutating func keep(_ isKept: (Element) -> Bool) {
-    elements = elements[head...].filter { $0.map(isKept) ?? false }
-    head = 0
-  }
+extension Deque: Holding {
+  fileprivate var total: Int { count }
 }

@@ -1,5 +1,6 @@
 // The reading half of the store: plans enter; snapshots, objects and history leave. Each read borrows
-// a connection of the pool for one read transaction.
+// a connection of the pool for one read transaction; a small fetch of one statement runs without a
+// transaction, and `isUnchanged` needs no connection.
 //
 // Every query waits for the network, so none is quick: it runs on a thread that may wait. The protocol
 // `Store` documents the public methods.
@@ -23,11 +24,11 @@ extension PostgresStore {
   }
 
   /// Runs `body` in a read transaction on the newest committed state, within the time limits of the
-  /// store and of the request. Returns once the commits that it has read are on the server's disk: a
-  /// crash does not undo them.
+  /// store and of the request. If changes are recorded, returns once the commits that it has read are on
+  /// the server's disk: a crash does not undo them.
   ///
   /// - Parameter isRepeatable: true if `body` only reads and returns. It runs again on a newer state if another
-  ///   program has replaced a table that it reads.
+  ///   program has replaced a table that it reads (`busy`).
   func transaction<Result>(
     isRepeatable: Bool = false, _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -62,7 +63,7 @@ extension PostgresStore {
     until deadline: ContinuousClock.Instant, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     var hasRun = false
-    try repeating(unless: hasRun, until: deadline) { connection throws(PostgresError) in
+    try retrying(unlessRun: hasRun, until: deadline) { connection throws(PostgresError) in
       try withSnapshot(on: connection) { transaction in
         hasRun = true
         body(transaction)
@@ -72,8 +73,8 @@ extension PostgresStore {
 
   /// Runs `work` with a connection. While `hasRun` is false, runs it up to three times if the
   /// transaction can be repeated, the connection was lost, or a prepared statement is out of date.
-  private func repeating(
-    unless hasRun: @autoclosure () -> Bool, until deadline: ContinuousClock.Instant,
+  private func retrying(
+    unlessRun hasRun: @autoclosure () -> Bool, until deadline: ContinuousClock.Instant,
     _ work: (PostgresConnection) throws(PostgresError) -> Void
   ) throws(PostgresError) {
     let isCancelled = QueryCancellation.current?.isCancelled
@@ -134,7 +135,8 @@ extension PostgresStore {
     let (token, logEnd) = try HistoryTransaction.read(lockable, on: connection) {
       history throws(PostgresError) in
       let token = Token(history.position)
-      // Before the body, which may answer clients: one that has a diff gets no older snapshot from memory.
+      // Recorded before `body`, which may send diffs: a client with a diff must not get an older snapshot
+      // from the cache.
       if history.isFlushed { newest.record(token) }
       body(readTransaction(on: connection, initialToken: token, history: history))
       return (token, history.isFlushed ? nil : history.logEnd)
@@ -153,7 +155,7 @@ extension PostgresStore {
     guard tracked != nil else { return nil }
     var outcome: Swift.Result<Result, StoreError>?
     try withReadErrors { () throws(PostgresError) in
-      try repeating(unless: false, until: readDeadline) { connection throws(PostgresError) in
+      try retrying(unlessRun: false, until: readDeadline) { connection throws(PostgresError) in
         // The epoch that this connection has read holds until the monitor reports another one. A token
         // of the epoch before is refused later, and its client fetches again.
         let epoch = connection.epoch.flatMap { newest.isReported(epoch: $0) ? $0 : nil }
@@ -177,7 +179,7 @@ extension PostgresStore {
 // MARK: - Reads of the protocol `Store`
 
 extension PostgresStore {
-  /// Runs a query of the class `full`; a quick one is too slow, because it waits for the network.
+  /// Throws `.tooSlow` unless the class is `full`: every query waits for the network.
   private func query<Result>(
     _ queryClass: QueryClass, _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -189,7 +191,7 @@ extension PostgresStore {
     of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
     guard queryClass == .full else { throw .tooSlow }
-    if plan.isOneStatement,
+    if plan.isSmallSelect,
       let snapshot = try single({ read throws(StoreError) in try read.snapshot(of: plan) })
     {
       return snapshot
@@ -203,9 +205,10 @@ extension PostgresStore {
     of bound: BoundPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
     let plan = bound.parameterized.template
-    guard queryClass == .full, plan.isOneStatement else {
+    guard queryClass == .full, plan.isSmallSelect else {
       return try snapshot(of: bound.plan, queryClass: queryClass)
     }
+    // `SingleRead` returns the position in the spare column.
     let window = windowStatements.value(of: bound.parameterized) {
       composer.window(of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: true)
     }.bound(to: bound.values)
@@ -234,7 +237,7 @@ extension PostgresStore {
     }
   }
 
-  /// Needs no query: true if the monitor's last poll shows that no recorded table has changed after
+  /// Needs no query: true if the monitor's last poll shows that no tracked table has changed after
   /// `last` and `token`. May be false although no object of `entities` has changed.
   public func isUnchanged(
     _ entities: Set<Int>, since last: Token, ifKnown token: Token
@@ -269,7 +272,7 @@ extension PostgresStore {
 extension FetchPlan {
   /// True if one SELECT reads the whole result, and the result is so small that the round trips of a
   /// transaction would take a large part of the time.
-  fileprivate var isOneStatement: Bool {
+  fileprivate var isSmallSelect: Bool {
     shape != .count && groupedQuery == nil && !withTotal && expansion.isEmpty
       && definition.section == nil && (1...200).contains(window.limit ?? 0)
   }

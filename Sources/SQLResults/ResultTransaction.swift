@@ -23,8 +23,6 @@ package protocol ResultTransaction: StoreReadTransaction {
   func withResponseLimit<Result>(
     _ bytes: Int, overflow: StoreError?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
-  /// Returns `.now` for the position of this transaction, otherwise `position`.
-  func normalized(_ position: ReadPosition) -> ReadPosition
   /// Returns the statement that reads rows of a plan by id.
   func rowStatement(
     of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
@@ -38,6 +36,26 @@ package protocol ResultTransaction: StoreReadTransaction {
 package let maxRowBytes = 64 << 20
 
 extension ResultTransaction {
+  /// Returns `.now` for the position of this transaction, otherwise `position`.
+  package func normalized(_ position: ReadPosition) -> ReadPosition {
+    position == .past(token.position) ? .now : position
+  }
+
+  package func rowStatement(
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
+  ) throws(StoreError) -> FetchStatement {
+    composer.rows(of: plan, ids: ids, at: position)
+  }
+
+  /// Writes the rows of a statement that reads whole items.
+  package func write(
+    _ statement: FetchStatement, with writer: inout SnapshotWriter
+  ) throws(StoreError) {
+    try run(statement) { row throws(StoreError) in
+      try writer.write(row, checking: checkResponse)
+    }
+  }
+
   package func keys(
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) throws(StoreError) -> [OrderKey] {

@@ -103,7 +103,7 @@ public struct SnapshotWriter {
 
   /// Records the last position of a full window.
   public mutating func end(at last: OrderKey) {
-    next = Cursor(of: plan.definition, in: model).encode(last)
+    next = CursorCoder(of: plan.definition, in: model).encode(last)
   }
 
   @usableFromInline
@@ -146,8 +146,8 @@ public struct SnapshotWriter {
     if count == 0, plan.definition.section == nil { beginSection([]) }
     if section != nil { sections.append(json: "]}") }
     if limit == 0 {
-      next = Cursor(of: plan.definition, in: model)
-        .ofEmptyWindow(after: plan.window.after, offset: plan.window.offset)
+      next = CursorCoder(of: plan.definition, in: model)
+        .encodeEmptyWindow(after: plan.window.after, offset: plan.window.offset)
     }
     var json: [UInt8] = []
     json.reserveCapacity(sections.count + (included?.count ?? 0) + 256)

@@ -257,6 +257,22 @@ struct ModelFileTests {
     #expect(item["x"] == .string(copied))
   }
 
+  @Test func aDifferenceListsANewParent() throws {
+    let old = try ModelFile(parsing: Array(#"{"entities":[{"name":"City"}]}"#.utf8))
+    let new = try ModelFile(
+      parsing: Array(#"{"entities":[{"name":"Place"},{"name":"City","parent":"Place"}]}"#.utf8))
+    #expect(
+      ModelDifference(from: old, to: new).description == """
+        added Place
+        changed City: inherits from Place, not nothing
+        """)
+    #expect(
+      ModelDifference(from: new, to: old).description == """
+        changed City: inherits from nothing, not Place
+        removed Place
+        """)
+  }
+
   @Test func aDifferenceListsAccessRules() throws {
     func model(_ head: String, _ access: String) throws(ModelFileError) -> ModelFile {
       let attribute = #"{"name":"s","type":"String"}"#

@@ -318,7 +318,7 @@ extension PredicateErrorTests {
     ("name == %q", "at 8: found `%q`, expected `%@`, `%K`, `%ld` or the like"),
     ("name == $", "at 9: found the end, expected a variable's name"),
     ("name == $who", "at 8: found `$who`, expected a variable that is given a value"),
-    ("name == @", "at 9: found the end, expected `count` or the like"),
+    ("name == @", "at 9: found the end, expected an operator such as `@count`"),
     ("name == #", "at 9: found the end, expected a name"),
     (
       "name == `x`",

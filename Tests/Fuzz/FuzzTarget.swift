@@ -167,7 +167,7 @@ private func fuzzCursor(_ text: String) {
     let request = try? FetchRequest(entity: "City", query: items),
     let plan = try? FetchResolver(model: model, maxItems: 100).resolve(request)
   else { return }
-  let cursor = Cursor(of: plan.definition, in: model)
+  let cursor = CursorCoder(of: plan.definition, in: model)
   let given = parts.count > 1 ? String(parts[1]) : text
   if let key = cursor.decode(given) { demand(cursor.decode(cursor.encode(key)) == key, "cursor") }
   let bytes = Array(given.utf8)

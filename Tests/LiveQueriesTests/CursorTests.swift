@@ -25,7 +25,7 @@ import Testing
 
   @Test("A cursor reads back as the place it was made of")
   func roundTrip() {
-    let cursor = Cursor(of: Self.definition, in: SectionInfoTests.model)
+    let cursor = CursorCoder(of: Self.definition, in: SectionInfoTests.model)
     let keys = [
       key("a", "A", 5, .integer(7)), key("", "", nil, .text("a,b")),
       key("ß\0", "x", .min, .integer(.max)),
@@ -40,7 +40,7 @@ import Testing
 
   @Test("A cursor's text is the same in every process")
   func stability() {
-    let cursor = Cursor(of: Self.definition, in: SectionInfoTests.model)
+    let cursor = CursorCoder(of: Self.definition, in: SectionInfoTests.model)
     #expect(
       cursor.encode(key("a", "A", 5, .integer(7)))
         == "q-aeVAAAAAgAAAATIGEAASBBAAHvP-v__________xDAHAAAAAAAAAAA")
@@ -48,8 +48,8 @@ import Testing
 
   @Test("A cursor of another order is refused")
   func otherOrder() {
-    let cursor = Cursor(of: Self.definition, in: SectionInfoTests.model)
-    let other = Cursor(
+    let cursor = CursorCoder(of: Self.definition, in: SectionInfoTests.model)
+    let other = CursorCoder(
       of: ResultDefinition(entity: 0, predicate: .everything, order: [Self.section, Self.number]),
       in: SectionInfoTests.model)
     #expect(other.decode(cursor.encode(key("a", "A", 5, .integer(7)))) == nil)
@@ -57,7 +57,7 @@ import Testing
 
   @Test("A forged cursor is refused or stands for a well-formed place, and never traps")
   func forgery() {
-    let cursor = Cursor(of: Self.definition, in: SectionInfoTests.model)
+    let cursor = CursorCoder(of: Self.definition, in: SectionInfoTests.model)
     let text = cursor.encode(key("a", "A", 5, .integer(7)))
     let genuine = [UInt8](base64: text, .urlSafe) ?? []
     #expect(genuine.count > 12)

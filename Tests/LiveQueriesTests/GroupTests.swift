@@ -32,7 +32,7 @@ import Testing
   @Test("A group's fetches are followed one after the other, and its client waits on")
   func oneAfterTheOther() throws {
     let group = RecordingWaiter()
-    engine.follow(fetches, isFinal: false, group)
+    engine.follow(fetches, mustAnswer: false, group)
     try #require(eventually(within: .seconds(300)) { engine.counters.waiters == 8 })
     #expect(!group.hasAnswers)
     let single = RecordingWaiter()
@@ -44,7 +44,7 @@ import Testing
   @Test("If the client has to be answered, fetches without enough time begin with snapshots")
   func atOnce() {
     let group = RecordingWaiter()
-    engine.follow(fetches, isFinal: true, group)
+    engine.follow(fetches, mustAnswer: true, group)
     #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "; "))
   }
 
@@ -66,7 +66,7 @@ import Testing
     engine.storeDidChange()
     let group = RecordingWaiter()
     let fetches = [0, 1].map { GroupFetch(index: $0, plan: plan($0), since: start) }
-    engine.follow(fetches, isFinal: false, group)
+    engine.follow(fetches, mustAnswer: false, group)
     #expect(
       group.next() == #"""
         0: {"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}; \#
@@ -81,7 +81,7 @@ import Testing
     let follow = { (groups: inout LiveGroups, waiter: RecordingWaiter) in
       groups.follow(
         GroupCommand(
-          fetches: Array(self.fetches.prefix(4)), isFinal: false, caller: "", waiter: waiter)
+          fetches: Array(self.fetches.prefix(4)), mustAnswer: false, caller: "", waiter: waiter)
       ).compactMap(\.waiter.groupMember)
     }
     let diff = EncodedDiff(
@@ -120,7 +120,7 @@ import Testing
   @Test("A wait that ends after the group was answered gets no second answer")
   func endAfterAnswer() {
     let (group, marker) = (RecordingWaiter(), RecordingWaiter())
-    engine.follow(fetches, isFinal: true, group)
+    engine.follow(fetches, mustAnswer: true, group)
     #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "; "))
     engine.endWait(of: group)
     engine.cancel(group)
@@ -133,7 +133,7 @@ import Testing
   @Test("A wait that ends without changes is answered with no results")
   func endWithoutChanges() throws {
     let group = RecordingWaiter()
-    engine.follow(fetches, isFinal: false, group)
+    engine.follow(fetches, mustAnswer: false, group)
     try #require(eventually(within: .seconds(300)) { engine.counters.waiters == 8 })
     #expect(!group.hasAnswers)
     engine.endWait(of: group)
@@ -143,9 +143,9 @@ import Testing
   @Test("A client that disconnects cancels its postponed fetches")
   func left() throws {
     let (gone, kept) = (RecordingWaiter(), RecordingWaiter())
-    engine.follow(fetches, isFinal: false, gone)
+    engine.follow(fetches, mustAnswer: false, gone)
     engine.cancel(gone)
-    engine.follow(fetches, isFinal: false, kept)
+    engine.follow(fetches, mustAnswer: false, kept)
     try #require(eventually(within: .seconds(300)) { engine.counters.waiters == 8 })
     engine.cancel(kept)
     #expect(eventually(within: .seconds(300)) { engine.counters.waiters == 0 })

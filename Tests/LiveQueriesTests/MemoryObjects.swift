@@ -147,9 +147,9 @@ extension MemoryObjects {
     let rest = after.dropFirst(plan.window.offset)
     let shown = plan.window.limit.map { rest.prefix($0) } ?? rest
     var summary = ResultSummary(count: shown.count)
-    let cursor = Cursor(of: plan.definition, in: model)
+    let cursor = CursorCoder(of: plan.definition, in: model)
     if plan.window.limit == 0 {
-      summary.next = cursor.ofEmptyWindow(after: plan.window.after, offset: plan.window.offset)
+      summary.next = cursor.encodeEmptyWindow(after: plan.window.after, offset: plan.window.offset)
     } else if shown.count == plan.window.limit, let last = shown.last {
       summary.next = cursor.encode(last)
     }

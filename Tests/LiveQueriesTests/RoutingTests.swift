@@ -110,7 +110,7 @@ struct RoutingTests {
     #expect(index.count == 0)
     #expect(index.valueIndexes.isEmpty)
     #expect(index.pathIndexes.values.allSatisfy { $0.isEmpty })
-    #expect(index.tables.values.allSatisfy { $0.used.isEmpty })
+    #expect(index.pathTables.values.allSatisfy { $0.used.isEmpty })
   }
 }
 

@@ -97,7 +97,7 @@ struct SlowCallerTests {
     #expect(isAdded)
     let group = Group(waiter, caller: "slow")
     group.add(GroupFetch(index: 0, plan: plan(), since: store.inner.token))
-    let follow = GroupCommand(fetches: [], isFinal: false, caller: "slow", waiter: waiter)
+    let follow = GroupCommand(fetches: [], mustAnswer: false, caller: "slow", waiter: waiter)
     for command in [.adoptGroup(group), .followGroup(follow)] as [CommandBatch.Command] {
       var batch = CommandBatch()
       batch.commands = [command]
@@ -128,7 +128,7 @@ struct SlowCallerTests {
     let fetches = (10..<30).map {
       GroupFetch(index: $0, plan: plan(limit: $0), since: store.inner.token)
     }
-    engine.follow(fetches, isFinal: false, for: "slow", group)
+    engine.follow(fetches, mustAnswer: false, for: "slow", group)
     let light = follow(plan(), for: "light")
     try #require(isWaiting(21 + waiting))
     store.state.withLock { $0.delay = .milliseconds(10) }
@@ -148,14 +148,14 @@ struct SlowCallerTests {
   func group() throws {
     let group = try slowGroup()
     for (number, population) in zip(2..., [31, 32, 33]) {
-      engine.follow([], isFinal: false, for: "slow", group)
+      engine.follow([], mustAnswer: false, for: "slow", group)
       try #require(isWaiting(20))
       save(population)
       #expect(group.next() == results(from: number, to: number + 1, population))
     }
     // A diff that was made while its client did not wait.
     save(34)
-    engine.follow([], isFinal: false, for: "slow", group)
+    engine.follow([], mustAnswer: false, for: "slow", group)
     #expect(group.next() == results(from: 5, to: 6, 34))
     engine.cancel(group)
     #expect(isWaiting(0))
@@ -164,11 +164,11 @@ struct SlowCallerTests {
   @Test("A group of a slow caller is answered when its wait ends, and when the engine ends")
   func ends() throws {
     let group = try slowGroup()
-    engine.follow([], isFinal: false, for: "slow", group)
+    engine.follow([], mustAnswer: false, for: "slow", group)
     try #require(isWaiting(20))
     engine.endWait(of: group)
     #expect(group.next() == "")
-    engine.follow([], isFinal: false, for: "slow", group)
+    engine.follow([], mustAnswer: false, for: "slow", group)
     let single = follow(plan(.count), for: "slow")
     try #require(isWaiting(21))
     engine.drain()
@@ -190,7 +190,7 @@ struct SlowCallerTests {
       shape: .count)
     let (single, members) = (follow(quiet, for: "slow"), RecordingWaiter())
     let fetches = [GroupFetch(index: 0, plan: quiet, since: store.inner.token)]
-    engine.follow(fetches, isFinal: false, for: "slow", members)
+    engine.follow(fetches, mustAnswer: false, for: "slow", members)
     try #require(isWaiting(2))
     save(25)
     let now = MemoryStore.token(2)

@@ -31,7 +31,7 @@ struct SlowGroupTests {
   }
 
   /// Follows the cities from ``start``, which is slow, and their count from the newest token.
-  private func followBoth(isFinal: Bool = false) -> RecordingWaiter {
+  private func followBoth(mustAnswer: Bool = false) -> RecordingWaiter {
     store.inner.save { $0.cities[1]?.population = 30 }
     store.slow(before: 2)
     let group = RecordingWaiter()
@@ -39,7 +39,7 @@ struct SlowGroupTests {
       [
         GroupFetch(index: 0, plan: plan(), since: start),
         GroupFetch(index: 1, plan: plan(.count), since: store.inner.token),
-      ], isFinal: isFinal, group)
+      ], mustAnswer: mustAnswer, group)
     return group
   }
 
@@ -73,7 +73,7 @@ struct SlowGroupTests {
 
   @Test("A client that has to be answered gets the diffs once they are there")
   func atOnce() throws {
-    let group = followBoth(isFinal: true)
+    let group = followBoth(mustAnswer: true)
     try #require(store.isAsked())
     #expect(!group.hasAnswers)
     store.open()
@@ -86,7 +86,7 @@ struct SlowGroupTests {
     try #require(store.isAsked())
     store.open()
     #expect(group.next() == Self.changed)
-    engine.follow([], isFinal: false, group)
+    engine.follow([], mustAnswer: false, group)
     store.inner.save { $0.cities[2] = nil }
     engine.storeDidChange()
     let received = group.next()
@@ -132,7 +132,7 @@ struct SlowGroupTests {
   func notOverdue() {
     let group = RecordingWaiter()
     let fetch = GroupFetch(index: 0, plan: plan(.count), since: start)
-    engine.follow([fetch], isFinal: false, group)
+    engine.follow([fetch], mustAnswer: false, group)
     let other = RecordingWaiter()
     engine.follow(plan(.count), since: .token(start), until: .now, other)
     _ = other.next()
@@ -157,7 +157,7 @@ struct SlowGroupTests {
       [
         GroupFetch(index: 0, plan: plan(), since: start),
         GroupFetch(index: 1, plan: plan(isSorted: false), since: start),
-      ], isFinal: false, group)
+      ], mustAnswer: false, group)
     #expect(group.next() == "\(Self.changed); 1: \(Self.changed.dropFirst(3))")
     // One fetch on the engine's thread, and both in the background.
     #expect(store.state.withLock(\.asked) == 3)
@@ -205,7 +205,7 @@ struct SlowGroupTests {
   @Test("The effect of a save on a fetch of a group delays no client")
   func slowStep() {
     let group = RecordingWaiter()
-    engine.follow([GroupFetch(index: 0, plan: plan(), since: start)], isFinal: false, group)
+    engine.follow([GroupFetch(index: 0, plan: plan(), since: start)], mustAnswer: false, group)
     let settled = RecordingWaiter()
     engine.follow(plan(.count), since: .token(start), until: .now, settled)
     _ = settled.next()
@@ -232,7 +232,8 @@ struct SlowGroupTests {
     try #require(eventually(within: .seconds(300)) { store.waiting == 2 })
     let other = RecordingWaiter()
     engine.follow(
-      [GroupFetch(index: 0, plan: plan(limit: 5), since: start)], isFinal: false, for: "b", other)
+      [GroupFetch(index: 0, plan: plan(limit: 5), since: start)], mustAnswer: false, for: "b", other
+    )
     try #require(eventually(within: .seconds(300)) { store.waiting == 3 })
     store.open()
     for waiter in askers + [other] {
@@ -253,7 +254,7 @@ struct SlowGroupTests {
     let token = store.inner.token
     engine.follow(plan(limit: 1), since: .token(token), until: nil, first)
     let fetch = GroupFetch(index: 0, plan: plan(limit: 90), since: token)
-    engine.follow([fetch], isFinal: false, group)
+    engine.follow([fetch], mustAnswer: false, group)
     try #require(store.isAsked())
     let reads = store.state.withLock(\.keyReads)
     store.open()

@@ -36,7 +36,8 @@ struct CommitMonitorTests {
   }
 
   /// Polls so rarely that only notifications and signals explain an early report.
-  private static let rare = CommitMonitor.Settings(shortest: .seconds(600), longest: .seconds(600))
+  private static let rare = CommitMonitor.Settings(
+    shortestInterval: .seconds(600), longestInterval: .seconds(600))
 
   private static func database() throws -> (String, PostgresConnection) {
     let target = try PostgresServer.shared().newDatabase()

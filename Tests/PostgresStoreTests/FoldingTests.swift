@@ -100,7 +100,7 @@ struct FoldingTests {
         "\u{DF}", "\u{149}", "\u{1E9A}", "\u{1E9E}", "\u{FB00}", "\u{FB01}", "\u{FB02}", "\u{FB03}",
         "\u{FB04}", "\u{FB05}", "\u{FB06}",
       ])
-    let expression = try #require(SearchLikeness.expression(of: "É1日本", options))
+    let expression = try #require(SearchPrefilter.expression(of: "É1日本", options))
     let parts = expression.split(separator: "|")
     #expect(several.allSatisfy { parts[0].unicodeScalars.contains($0) })
     #expect(
@@ -110,9 +110,9 @@ struct FoldingTests {
         """#)
     let marked = #"(?:[\u0001-\u007F]?[\u0080-\U0010FFFF])"#
     #expect(
-      SearchLikeness.expression(of: "Aéè", .caseInsensitive)
+      SearchPrefilter.expression(of: "Aéè", .caseInsensitive)
         == #"\#(parts[0])|[\u0061\u0041\u0080-\U0010FFFF]\#(marked)*\#(marked)"#)
-    #expect(SearchLikeness.expression(of: "e", []) == nil)
+    #expect(SearchPrefilter.expression(of: "e", []) == nil)
   }
 
   @Test("a search with that condition finds what it finds without it")
@@ -135,7 +135,7 @@ struct FoldingTests {
         let end = min(text.count, start + Int.random(in: 1...3, using: &random))
         let part = String(String.UnicodeScalarView(text[start..<end]))
         let options = StringOptions(rawValue: .random(in: 1...3, using: &random))
-        guard let likeness = SearchLikeness.expression(of: part, options) else { continue }
+        guard let likeness = SearchPrefilter.expression(of: part, options) else { continue }
         for place in ["begins", "ends", "contains"] {
           let differing = try connection.query(
             """

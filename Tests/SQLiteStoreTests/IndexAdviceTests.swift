@@ -69,6 +69,23 @@ struct IndexAdviceTests {
     #expect(helped.statements[0].plan != explanation.statements[0].plan)
   }
 
+  @Test func ofTwoForeignKeysToATableTheOneWithoutAnIndexIsNamed() throws {
+    let file = try FetchFixture(
+      """
+      CREATE TABLE Airport (id INTEGER PRIMARY KEY);
+      CREATE TABLE Flight (
+        id INTEGER PRIMARY KEY, seats INTEGER, origin INTEGER REFERENCES Airport (id),
+        destination INTEGER REFERENCES Airport (id));
+      CREATE INDEX Flight_origin ON Flight (origin);
+      """)
+    let query = "where=ANY Flight_by_origin.seats>5 AND ANY Flight_by_destination.seats>5"
+    let explanation = try file.transaction.explanation(of: file.plan("Airport", query))
+    #expect(
+      explanation.statements[0].hints.map(\.index) == [
+        #"CREATE INDEX "Flight_destination" ON "Flight"("destination")"#
+      ])
+  }
+
   @Test func everyStatementOfAFetchIsShownWithTypesAndWithoutValues() throws {
     let file = try FetchFixture(FetchFixture.fixture)
     let explanation = try file.transaction.explanation(

@@ -215,7 +215,11 @@ struct DictionariesContractTests {
     ("select=n:@count&group=name&sort=code", "bad-parameter", "neither selected nor grouped"),
     ("select=n:@count&group=name&sort=nmae", "unknown-key-path", #""hint":"name""#),
     ("select=name&distinct=true&sort=code", "bad-parameter", "is not selected"),
-    ("select=population&sort=population:c", "bad-parameter", "is no text"),
+    (
+      "select=n:@count&group=founded:month&distinct=true&sort=founded:month", "bad-parameter",
+      "`founded:month` is not selected"
+    ),
+    ("select=population&sort=population:c", "bad-parameter", "is not text"),
     (
       "select=@distinctUnionOfObjects.name&sort=@distinctUnionOfObjects.name", "bad-parameter",
       "an array"

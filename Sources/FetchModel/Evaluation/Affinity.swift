@@ -47,63 +47,21 @@ enum NumericText: Equatable {
   /// Not a number as a whole.
   case none
   case integer(Int64)
-  /// A number with a fraction or an exponent, or beyond 64 bits.
+  /// Perhaps a number with a fraction or an exponent, or beyond 64 bits.
   case other
 
   init(_ text: String) {
-    var scanner = NumberScanner(Array(text.utf8))
-    self = scanner.scan()
-  }
-}
-
-/// Reads `12` or `-1.5e3` with surrounding white space, and nothing else.
-private struct NumberScanner {
-  let bytes: [UInt8]
-  var place = 0
-
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  mutating func scan() -> NumericText {
-    skipSpace()
-    let start = place
-    if !consume(0x2D) { _ = consume(0x2B) }
-    let whole = digits()
-    var isInteger = true
-    var fraction = 0
-    if consume(0x2E) {
-      isInteger = false
-      fraction = digits()
+    var number = text.utf8.drop(while: Self.isBlank)
+    while let last = number.last, Self.isBlank(last) { number.removeLast() }
+    if let integer = Int64(Substring(number)) {
+      self = .integer(integer)
+    } else {
+      let isNumeric = number.allSatisfy { "0123456789.eE+-".utf8.contains($0) }
+      self = isNumeric && !number.isEmpty ? .other : .none
     }
-    guard whole + fraction > 0 else { return .none }
-    let end = place
-    if consume(0x65) || consume(0x45) {
-      isInteger = false
-      if !consume(0x2D) { _ = consume(0x2B) }
-      guard digits() > 0 else { return .none }
-    }
-    skipSpace()
-    guard place == bytes.count else { return .none }
-    guard isInteger, let value = Int64(String(decoding: bytes[start..<end], as: UTF8.self)) else {
-      return .other
-    }
-    return .integer(value)
   }
 
-  private mutating func consume(_ byte: UInt8) -> Bool {
-    guard place < bytes.count, bytes[place] == byte else { return false }
-    place += 1
-    return true
-  }
-
-  private mutating func digits() -> Int {
-    let start = place
-    while place < bytes.count, bytes[place] >= 0x30, bytes[place] <= 0x39 { place += 1 }
-    return place - start
-  }
-
-  private mutating func skipSpace() {
-    while place < bytes.count, bytes[place] == 0x20 || (0x09...0x0D).contains(bytes[place]) {
-      place += 1
-    }
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0D).contains(byte)
   }
 }

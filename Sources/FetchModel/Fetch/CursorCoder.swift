@@ -1,14 +1,14 @@
 // The text of a position in an order, which clients send back in `after`.
 //
-// It is base64url of the order's signature, the length of the section's part of the key, the offset of the
-// id in the key, each with four bytes, and the key. A cursor of another order is refused. Clients may send
+// It is base64url of: the signature of the order, the length of the section's part of the key, the offset of
+// the id in the key (each 4 bytes, big-endian), and the key. A cursor of another order is refused. Clients may send
 // anything, so every byte is validated: a decoded key is one that this order's encoder could have written.
 // The empty key is the position before all objects.
 
 import Bytes
 
-/// Reads and writes the cursors of one order.
-public struct Cursor: Sendable {
+/// Encodes and decodes the cursors of one order.
+public struct CursorCoder: Sendable {
   private let terms: [OrderTerm]
   private let sectionTerms: Int
   private let signature: UInt32
@@ -33,9 +33,9 @@ public struct Cursor: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The cursor with which a window without items ends: the position where it begins. nil if `offset` skips
-  /// objects, because their keys are not read.
-  public func ofEmptyWindow(after: OrderKey?, offset: Int) -> String? {
+  /// The cursor of an empty window: its start position. nil if `offset` is positive, because the keys of
+  /// skipped objects are not read.
+  public func encodeEmptyWindow(after: OrderKey?, offset: Int) -> String? {
     offset > 0 ? nil : encode(after ?? .beginning)
   }
 
@@ -64,18 +64,20 @@ public struct Cursor: Sendable {
     var section: UInt32 = 0
     for (index, term) in terms.enumerated() {
       for _ in 0..<(index < sectionTerms ? term.sectionComponentCount : 1) {
-        guard isCanonical(&decoder, key, term.direction, term.nils) else { return nil }
+        guard decodeCanonicalComponent(&decoder, key, term.direction, term.nils) else { return nil }
       }
       if index + 1 == sectionTerms { section = UInt32(decoder.offset) }
     }
     let id = decoder.offset
+    // The id is an integer or a text.
     guard !decoder.isAtEnd, key[id] == 0x10 || key[id] == 0x20,
-      isCanonical(&decoder, key, .ascending, .first), decoder.isAtEnd
+      decodeCanonicalComponent(&decoder, key, .ascending, .first), decoder.isAtEnd
     else { return nil }
     return (section, UInt32(id))
   }
 
-  private func isCanonical(
+  /// Advances `decoder` by one component. Returns false unless it is as the encoder writes it.
+  private func decodeCanonicalComponent(
     _ decoder: inout OrderKeyDecoder, _ key: [UInt8], _ direction: Direction, _ nils: NilPlace
   ) -> Bool {
     let start = decoder.offset

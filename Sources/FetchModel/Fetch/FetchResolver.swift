@@ -171,7 +171,7 @@ public struct FetchResolver: Sendable {
     _ text: String?, _ definition: ResultDefinition
   ) throws(FetchRequestError) -> OrderKey? {
     guard let text else { return nil }
-    guard let key = Cursor(of: definition, in: model).decode(text) else { throw .badCursor }
+    guard let key = CursorCoder(of: definition, in: model).decode(text) else { throw .badCursor }
     return key == .beginning ? nil : key
   }
 }

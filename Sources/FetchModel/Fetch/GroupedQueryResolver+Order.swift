@@ -7,19 +7,23 @@ extension GroupedQueryResolver {
   ) throws(FetchRequestError) -> [GroupedQuery.OrderTerm] {
     var terms: [GroupedQuery.OrderTerm] = []
     let names = drafts.map(\.key) + groups.map(\.name)
-    let parts = names.filter { part($0) != nil }
-    let isFree = isFree(request)
+    // Names such as `founded:month`.
+    let dateParts = names.filter { part($0) != nil }
+    let allowsUnselected = groups.isEmpty && aggregates.isEmpty && !request.isDistinct
     for text in request.sort {
       // Where `founded:month` is a column, that text does not mean an option of `founded`.
-      let hasPart = parts.contains { text.contains($0) }
+      let hasPart = dateParts.contains { text.contains($0) }
       let term = try OrderTermText(text, parameter: "sort") { name in
         hasPart
-          ? parts.contains(name) : names.contains(name) || isFree && plainPath(name) != nil
+          ? dateParts.contains(name)
+          : names.contains(name) || allowsUnselected && plainPath(name) != nil
       }
-      let (value, type) = try sorted(by: term.name, request, columns)
+      let (value, type) = try sortValue(
+        term.name, request, columns, allowsUnselected: allowsUnselected)
       guard term.options.isEmpty || [.string, .uri, .uuid].contains(type) else {
         throw .badValue(
-          parameter: "sort", detail: "`\(term.name)` is no text, which could be folded")
+          parameter: "sort",
+          detail: "`\(term.name)` is not text; string options apply only to text")
       }
       terms.append(
         GroupedQuery.OrderTerm(
@@ -30,13 +34,9 @@ extension GroupedQueryResolver {
     return terms
   }
 
-  /// True if values that are not selected may be sorted by.
-  private func isFree(_ request: FetchRequest) -> Bool {
-    groups.isEmpty && aggregates.isEmpty && !request.isDistinct
-  }
-
-  private mutating func sorted(
-    by name: String, _ request: FetchRequest, _ columns: [GroupedQuery.Column]
+  private mutating func sortValue(
+    _ name: String, _ request: FetchRequest, _ columns: [GroupedQuery.Column],
+    allowsUnselected: Bool
   ) throws(FetchRequestError) -> (ResolvedExpression, AttributeType) {
     if let column = columns.first(where: { $0.key == name }) {
       guard !isCollection(column.value) else {
@@ -44,12 +44,11 @@ extension GroupedQueryResolver {
       }
       return (column.value, column.type)
     }
-    let isFree = isFree(request)
     let group = groups.first { $0.name == name }?.expression
-    if !request.isDistinct, let value = group ?? (isFree ? plainPath(name) : nil) {
+    if !request.isDistinct, let value = group ?? (allowsUnselected ? plainPath(name) : nil) {
       return try resolved(value, of: "sort")
     }
-    guard plainPath(name) != nil else { throw unknown(name, in: "sort") }
+    guard group != nil || plainPath(name) != nil else { throw unknown(name, in: "sort") }
     throw .badValue(
       parameter: "sort",
       detail: request.isDistinct

@@ -81,6 +81,13 @@ public enum JSON: Sendable, Hashable {
   }
 }
 
+extension [JSON.Member] {
+  /// The members whose values are not nil.
+  init(_ pairs: KeyValuePairs<String, JSON?>) {
+    self = pairs.compactMap { name, value in value.map { JSON.Member(name: name, value: $0) } }
+  }
+}
+
 extension [UInt8] {
   /// Appends `value` as JSON text without spaces.
   public mutating func append(json value: JSON) {

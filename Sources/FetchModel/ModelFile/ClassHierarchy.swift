@@ -6,6 +6,8 @@
 // Only declared classes are allowed; a value of any other class is refused. Each field is checked,
 // including those of nested values.
 
+import Bytes
+
 /// The declared classes of a model, by name.
 public struct ClassHierarchy: Sendable, Hashable {
   private let classes: [String: ModelFile.Class]
@@ -132,11 +134,7 @@ public struct ClassHierarchy: Sendable, Hashable {
   static func isColor(_ json: JSON) -> Bool {
     guard let text = json.string, text.utf8.first == 0x23 else { return false }
     let digits = text.utf8.dropFirst()
-    return (digits.count == 6 || digits.count == 8)
-      && digits.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte)
-          || (0x61...0x66).contains(byte)
-      }
+    return (digits.count == 6 || digits.count == 8) && Hexadecimal.bytes(of: digits) != nil
   }
 
   /// Returns the reason why JSON without a class is refused: an object in it names an undeclared

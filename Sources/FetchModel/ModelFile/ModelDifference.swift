@@ -9,13 +9,13 @@ public struct ModelDifference: Sendable, Hashable {
   public struct Change: Sendable, Hashable {
     /// The kind of change.
     public let kind: Kind
-    /// `City.population`, an entity, a class or a template.
+    /// `City.population`, `City`, `class Money`, `fetch template Big` or `access`.
     public let subject: String
     /// A phrase that describes the difference; empty if the kind is sufficient.
     public let detail: String
   }
 
-  /// The changes, in the model's order.
+  /// The changes, in the new model's order; removed parts follow the others of their kind.
   public private(set) var changes: [Change] = []
 
   /// Compares two versions.
@@ -43,7 +43,7 @@ public struct ModelDifference: Sendable, Hashable {
     guard let name = match.oldEntity(of: entity.name), let old = match.old.entity(named: name)
     else { return add(.added, entity.name) }
     if name != entity.name { add(.renamed, entity.name, "was \(name)") }
-    compareShape(from: old, to: entity, match)
+    compareEntity(from: old, to: entity, match)
     for attribute in entity.attributes {
       compare(
         "\(entity.name).\(attribute.name)", from: match.oldAttribute(attribute, of: entity.name),
@@ -58,10 +58,11 @@ public struct ModelDifference: Sendable, Hashable {
     addRemoved(from: old, to: entity, match)
   }
 
-  private mutating func compareShape(
+  private mutating func compareEntity(
     from old: ModelFile.Entity, to new: ModelFile.Entity, _ match: ModelMatch
   ) {
-    if new.parent.flatMap({ match.oldEntity(of: $0) }) != old.parent {
+    // A parent that has been added differs from none.
+    if new.parent.map({ match.oldEntity(of: $0) }) != old.parent.map(Optional.some) {
       add(
         .changed, new.name,
         "inherits from \(new.parent ?? "nothing"), not \(old.parent ?? "nothing")")
@@ -87,11 +88,13 @@ public struct ModelDifference: Sendable, Hashable {
   ) {
     guard let old else { return add(.added, subject) }
     if name(old) != name(new) { add(.renamed, subject, "was \(name(old))") }
-    guard case .object(let before) = json(old), case .object(let after) = json(new) else { return }
-    let names = (before + after).map(\.name)
+    let (before, after) = (json(old), json(new))
+    guard case .object(let oldMembers) = before, case .object(let newMembers) = after else {
+      return
+    }
     var compared: Set<String> = ["name", "renamingIdentifier"]
-    for member in names where compared.insert(member).inserted {
-      let (then, now) = (json(old)[member], json(new)[member])
+    for member in (oldMembers + newMembers).map(\.name) where compared.insert(member).inserted {
+      let (then, now) = (before[member], after[member])
       if then != now {
         add(.changed, subject, "\(member): \(Self.text(then)) → \(Self.text(now))")
       }
@@ -135,8 +138,8 @@ public struct ModelDifference: Sendable, Hashable {
   ) {
     for part in new {
       let before = old.first { name($0) == name(part) }
-      if before == nil { add(.added, "\(kind) \(name(part))") }
-      if let before, before != part { add(.changed, "\(kind) \(name(part))") }
+      guard before != part else { continue }
+      add(before == nil ? .added : .changed, "\(kind) \(name(part))")
     }
     for part in old where !new.contains(where: { name($0) == name(part) }) {
       add(.removed, "\(kind) \(name(part))")

@@ -1,22 +1,24 @@
-// The text of a predicate and new names of properties → the text with the new names.
+// The text of a predicate and new names → the text with the new names.
 
 extension Predicate {
-  /// Returns `text` with the new names of properties in its key paths; everything else stays as it
-  /// is written. Returns text with a syntax error unchanged. O(n) for n bytes.
+  /// Returns `text` with a new name for each name that is a key of `newNames`; everything else stays as
+  /// it is written. A key of `newNames` is renamed in key paths of every entity. Returns `text` unchanged
+  /// if it cannot be split into tokens. O(n) for n bytes.
   ///
-  /// - Parameter newNames: The new names, by the old ones. Names in quotes (`#"a b"`) keep theirs.
+  /// - Parameter newNames: The new names, by the old ones. Names in quotes (`#"a b"`) stay as they are.
   package static func renaming(_ newNames: [String: String], in text: String) -> String {
     var lexer = PredicateLexer(text)
     var result = ""
     var copied = 0
-    while let token = try? lexer.next(), token.kind != .end {
+    while true {
+      guard let token = try? lexer.next() else { return text }
+      if token.kind == .end { break }
       guard let name = token.plainName, let newName = newNames[name] else { continue }
       let start = token.range.upperBound - name.utf8.count
       result += lexer.text(copied..<start) + newName
       copied = token.range.upperBound
     }
-    return lexer.offset == lexer.bytes.count
-      ? result + lexer.text(copied..<lexer.bytes.count) : text
+    return result + lexer.text(copied..<lexer.bytes.count)
   }
 }
 

@@ -36,7 +36,8 @@ struct PredicateLexer {
       return .symbol(.dot)
     case UInt8(ascii: "%"): return .placeholder(try readPlaceholder())
     case UInt8(ascii: "$"): return .variable(try readPrefixedName("a variable's name"))
-    case UInt8(ascii: "@"): return .collectionOperator(try readPrefixedName("`count` or the like"))
+    case UInt8(ascii: "@"):
+      return .collectionOperator(try readPrefixedName("an operator such as `@count`"))
     case UInt8(ascii: "#"): return .escapedWord(try readEscapedName())
     default:
       if Self.isNameStart(byte) { return readWord() }

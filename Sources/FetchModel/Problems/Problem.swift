@@ -38,33 +38,12 @@ public struct Problem: Error, Sendable {
   /// The body as JSON: `type`, `title`, `status`, `detail`, `code`, and the members that the code
   /// adds.
   public var json: [UInt8] {
-    var json: [UInt8] = []
-    json.append(json: "{\"type\":")
-    json.append(jsonString: "urn:livefetch:problem:\(code)")
-    json.append(json: ",\"title\":")
-    json.append(jsonString: title)
-    json.append(json: ",\"status\":")
-    json.append(json: Int64(status))
-    json.append(json: ",\"detail\":")
-    json.append(jsonString: detail)
-    json.append(json: ",\"code\":")
-    json.append(jsonString: code)
-    if let offset {
-      json.append(json: ",\"offset\":")
-      json.append(json: Int64(offset))
-    }
-    if let hint {
-      json.append(json: ",\"hint\":")
-      json.append(jsonString: hint)
-    }
-    for member in members {
-      json.append(0x2C)
-      json.append(jsonString: member.name)
-      json.append(0x3A)
-      json.append(json: member.value)
-    }
-    json.append(0x7D)
-    return json
+    let common: [JSON.Member] = .init([
+      "type": .string("urn:livefetch:problem:\(code)"), "title": .string(title),
+      "status": .number(String(status)), "detail": .string(detail), "code": .string(code),
+      "offset": offset.map { .number(String($0)) }, "hint": hint.map { .string($0) },
+    ])
+    return JSON.object(common + members).bytes
   }
 }
 

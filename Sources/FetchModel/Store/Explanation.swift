@@ -69,42 +69,27 @@ public struct Explanation: Sendable, Hashable {
 extension Explanation {
   /// `{"entity":"City","statements":[{"for":"items","sql":…,"types":[…],"plan":[…],"hints":[…]}]}`
   public var json: [UInt8] {
-    var json: [UInt8] = []
-    json.append(json: "{\"entity\":")
-    json.append(jsonString: entity)
-    json.append(json: ",\"statements\":")
-    json.append(jsonArray: statements) { statement, json in
-      json.append(json: "{\"for\":")
-      json.append(jsonString: statement.purpose)
-      json.append(json: ",\"sql\":")
-      json.append(jsonString: statement.sql)
-      json.append(json: ",\"types\":")
-      json.append(jsonArray: statement.types) { type, json in json.append(jsonString: type) }
-      json.append(json: ",\"plan\":")
-      json.append(jsonArray: statement.plan, Self.append)
-      json.append(json: ",\"hints\":")
-      json.append(jsonArray: statement.hints, Self.append)
-      json.append(0x7D)
+    let statements = statements.map { statement in
+      JSON.object(
+        .init([
+          "for": .string(statement.purpose), "sql": .string(statement.sql),
+          "types": .array(statement.types.map(JSON.string)),
+          "plan": .array(statement.plan.map(\.json)), "hints": .array(statement.hints.map(\.json)),
+        ]))
     }
-    json.append(0x7D)
-    return json
+    return JSON.object(.init(["entity": .string(entity), "statements": .array(statements)])).bytes
   }
+}
 
-  private static func append(_ step: Step, to json: inout [UInt8]) {
-    json.append(json: "{\"detail\":")
-    json.append(jsonString: step.detail)
-    if !step.children.isEmpty {
-      json.append(json: ",\"children\":")
-      json.append(jsonArray: step.children, append)
-    }
-    json.append(0x7D)
+extension Explanation.Step {
+  fileprivate var json: JSON {
+    let children = children.isEmpty ? nil : JSON.array(children.map(\.json))
+    return .object(.init(["detail": .string(detail), "children": children]))
   }
+}
 
-  private static func append(_ hint: Hint, to json: inout [UInt8]) {
-    json.append(json: "{\"index\":")
-    json.append(jsonString: hint.index)
-    json.append(json: ",\"reason\":")
-    json.append(jsonString: hint.reason)
-    json.append(0x7D)
+extension Explanation.Hint {
+  fileprivate var json: JSON {
+    .object(.init(["index": .string(index), "reason": .string(reason)]))
   }
 }

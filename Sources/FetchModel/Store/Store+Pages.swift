@@ -25,7 +25,7 @@ extension StoreReadTransaction {
     of plan: FetchPlan, size: Int, in model: Model,
     _ body: (EncodedSnapshot) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    let cursor = Cursor(of: plan.definition, in: model)
+    let cursor = CursorCoder(of: plan.definition, in: model)
     var page = plan
     var left = plan.window.limit ?? .max
     while left > 0 {

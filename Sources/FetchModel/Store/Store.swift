@@ -36,7 +36,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
   public let json: [UInt8]
   /// Without quotes.
   public let etag: String
-  /// The position of the history that the object refers to.
+  /// The position of the history at which the object was read.
   public let token: Token
 
   /// Makes an object snapshot.
@@ -46,7 +46,8 @@ public struct ObjectSnapshot: Sendable, Hashable {
     self.token = token
   }
 
-  /// Removes the hash, the last value, from a row: `…,"@etag":"9f3c…"}`.
+  /// Makes a snapshot of a row whose last value is the hash, which it removes from the JSON:
+  /// `…,"@etag":"9f3c…"}`. nil if the row has no values.
   package init?(_ row: Row, token: Token) {
     guard let etag = row.values.last else { return nil }
     var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
@@ -93,6 +94,8 @@ public protocol Store: LiveStore, AnyObject {
 
   /// Runs `body` on this thread. When `isCancelled` becomes true, a running query with the full time
   /// limit ends soon with ``StoreError/queryTimeout``.
+  ///
+  /// - Parameter deadline: when such queries end at the latest; nil for the store's own time limit.
   func withCancellation<Result>(
     _ isCancelled: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
     _ body: () throws(StoreError) -> Result
@@ -115,8 +118,8 @@ public protocol Store: LiveStore, AnyObject {
   func rawValue(
     of id: ObjectID, entity: Int, attribute: Int, within plan: FetchPlan?, queryClass: QueryClass
   ) throws(StoreError) -> RawValue?
-  /// True if no object of `entities` changed after `last`, and the history still contains every change
-  /// after `token`, which a client has sent.
+  /// True if no object of `entities` changed after `last`. False if `token`, which a client has sent, has
+  /// expired.
   func isUnchanged(
     _ entities: Set<Int>, since last: Token, ifKnown token: Token
   ) throws(StoreError) -> Bool
@@ -147,7 +150,7 @@ public protocol Store: LiveStore, AnyObject {
     completion: @escaping @Sendable (Result<StoredResponse, SaveError>) -> Void)
 
   /// Refuses the saves that wait, and every later one, with ``StoreError/shuttingDown``. Returns
-  /// when those that waited have their completion called.
+  /// after their completions were called.
   ///
   /// - Parameter cancellingRunning: whether the saves that run are rolled back and refused as well.
   ///   A save that is already being committed is not.
@@ -155,15 +158,16 @@ public protocol Store: LiveStore, AnyObject {
 
   /// The response to the save that was made under `key`; nil if there was none.
   ///
+  /// - Parameter fingerprint: identifies the content of the request.
   /// - Throws: ``SaveError/keyReused`` if the key belongs to a different save.
   func storedResponse(under key: String, fingerprint: String) throws(SaveError) -> StoredResponse?
 }
 
 /// A store that executes one save after another. So that other saves need not wait, the objects of a batch
-/// are found before it is executed; see ``SaveRequest/found``.
+/// update or delete are found before it is executed; see ``SaveRequest/found``.
 package protocol SerialStore: Store {
-  /// Returns the objects of each plan, by the plan's key. Plans with very many objects are left out. If the
-  /// search takes long, those that change meanwhile are tested again.
+  /// Returns the ids of each plan's objects, by the index of the change in the save. Plans with too many
+  /// objects are left out. After a slow search, objects that changed during it are tested again.
   func objects(
     of plans: [Int: FetchPlan], queryClass: QueryClass
   ) throws(StoreError) -> FoundObjects
@@ -211,7 +215,7 @@ extension Store {
     }.get()
   }
 
-  /// A store whose saves take no time.
+  /// The default for a store that executes each save before `save` returns. It refuses no later save.
   public func endSaves(cancellingRunning: Bool) {}
 
   /// A store that is always ready.

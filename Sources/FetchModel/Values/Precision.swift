@@ -1,9 +1,9 @@
-// The arithmetic of a calculation: decimal if it contains decimal attributes and no binary
-// fractions.
+// The arithmetic of a calculation: decimal if it contains decimal attributes and no
+// doubles.
 
 /// The precision of a number, and its effect on a calculation.
 public enum Precision: Sendable, Hashable {
-  /// A double: the calculation uses doubles.
+  /// A double, or a value that is not a number: the calculation uses doubles.
   case binary
   /// An integer or a literal: the other operand decides.
   case adapting

@@ -71,15 +71,7 @@ extension Value {
     return .string(text)
   }
 
-  private static func isUUID(_ text: String) -> Bool {
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
-      && parts.allSatisfy { $0.utf8.allSatisfy(Self.isHexDigit) }
-  }
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
-  }
+  private static func isUUID(_ text: String) -> Bool { UUIDText.bytes(of: text.utf8) != nil }
 }
 
 extension ObjectID {

@@ -1,4 +1,4 @@
-// Decodes `Codable` structures from items with the API's formats.
+// Items → `Codable` structures, decoded with the API's formats; and dates of Foundation ↔ instants.
 
 import Foundation
 
@@ -24,7 +24,8 @@ extension Date {
 }
 
 extension Instant {
-  /// Converts a date; a date out of range becomes the first or last representable instant.
+  /// Converts a date. A date out of range becomes `Int64.min` or `Int64.max` seconds; NaN becomes the
+  /// latter.
   public init(_ date: Date) {
     let seconds = date.timeIntervalSince1970
     self = Instant(secondsSince1970: seconds) ?? Instant(seconds: seconds < 0 ? .min : .max)

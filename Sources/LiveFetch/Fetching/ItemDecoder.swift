@@ -82,11 +82,13 @@ extension ItemDecoder: SingleValueDecodingContainer {
 
   /// The value of a type whose format the API defines; nil for other types.
   private func foundationValue(_ type: Any.Type) throws -> Any? {
-    if type == Date.self { return try date() }
-    if type == Data.self { return try data() }
-    if type == URL.self { return try url() }
-    if type == Decimal.self { return try decimal() }
-    return nil
+    let types: [any AttributeValue.Type] = [Date.self, Data.self, URL.self, Decimal.self]
+    guard let type = types.first(where: { $0 == type }) else { return nil }
+    do throws(UnreadableValue) {
+      return try type.attributeValue(of: json)
+    } catch {
+      throw corrupted(error.reason)
+    }
   }
 
   private func integer<Value: FixedWidthInteger & Decodable>() throws -> Value {
@@ -109,35 +111,6 @@ extension ItemDecoder: SingleValueDecodingContainer {
     case .string("NaN"): return .nan
     default: throw json.mismatch(Value.self, expected: "a number", at: codingPath)
     }
-  }
-
-  private func decimal() throws -> Decimal {
-    guard case .number(let text) = json else {
-      throw json.mismatch(Decimal.self, expected: "a number", at: codingPath)
-    }
-    guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else {
-      throw corrupted("\(text) is no decimal")
-    }
-    return value
-  }
-
-  private func date() throws -> Date {
-    let text = try decode(String.self)
-    guard let instant = Instant(iso8601: text) else { throw corrupted("`\(text)` is no date") }
-    return Date(instant)
-  }
-
-  private func data() throws -> Data {
-    guard let data = Data(base64Encoded: try decode(String.self)) else {
-      throw corrupted("the text is not base64")
-    }
-    return data
-  }
-
-  private func url() throws -> URL {
-    let text = try decode(String.self)
-    guard let url = URL(string: text) else { throw corrupted("`\(text)` is no URL") }
-    return url
   }
 
   private func corrupted(_ reason: String) -> DecodingError {

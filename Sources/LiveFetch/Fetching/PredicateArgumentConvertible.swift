@@ -12,10 +12,6 @@ extension PredicateArgumentConvertible where Self: FixedWidthInteger {
   public var predicateArgument: JSON { .number(String(self)) }
 }
 
-extension Int: PredicateArgumentConvertible {}
-extension Int64: PredicateArgumentConvertible {}
-extension Int32: PredicateArgumentConvertible {}
-extension Int16: PredicateArgumentConvertible {}
 extension Int8: PredicateArgumentConvertible {}
 extension UInt8: PredicateArgumentConvertible {}
 extension UInt16: PredicateArgumentConvertible {}
@@ -40,14 +36,6 @@ extension Decimal: PredicateArgumentConvertible {
   public var predicateArgument: JSON { isNaN ? .string("NaN") : .number("\(self)") }
 }
 
-extension String: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .string(self) }
-}
-
-extension Bool: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .boolean(self) }
-}
-
 extension Instant: PredicateArgumentConvertible {
   public var predicateArgument: JSON { .string(iso8601) }
 }
@@ -59,19 +47,6 @@ extension Date: PredicateArgumentConvertible {
   }
 }
 
-extension UUID: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .string(uuidString.lowercased()) }
-}
-
-extension URL: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .string(absoluteString) }
-}
-
-extension Data: PredicateArgumentConvertible {
-  /// Base64 text.
-  public var predicateArgument: JSON { .string(base64EncodedString()) }
-}
-
 extension ObjectID: PredicateArgumentConvertible {
   public var predicateArgument: JSON {
     switch self {
@@ -79,10 +54,6 @@ extension ObjectID: PredicateArgumentConvertible {
     case .text(let id): .string(id)
     }
   }
-}
-
-extension JSON: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { self }
 }
 
 extension Array: PredicateArgumentConvertible where Element: PredicateArgumentConvertible {

@@ -27,7 +27,7 @@ extension ObjectStore {
       guard let diff = Diff(json: answer) else { throw .notUnderstood("no diff") }
       return FetchDifferences(diff)
     } catch {
-      throw .store(error.endsHistory ? .tokenExpired : error)
+      throw .store(error.isTokenExpired ? .tokenExpired : error)
     }
   }
 }

@@ -158,7 +158,7 @@ struct FetchedContent<Element: Fetchable> {
     ObjectID
   > {
     if !isBatched, !problems.isEmpty || !old.problems.isEmpty {
-      return ContentChange(old.visibleState.difference(to: visibleState))
+      return ContentChange(from: old.visibleState, to: visibleState)
     }
     guard isBatched, !diff.updated.isEmpty else { return ContentChange(diff) }
     let changed = changes(from: old, in: context)

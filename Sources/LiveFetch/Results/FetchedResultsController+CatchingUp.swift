@@ -77,7 +77,7 @@ extension FetchedResultsController {
       guard reached.epoch == target.epoch else { throw .refused(.badToken) }
       return reached.position >= target.position ? .reached : .behind
     } catch {
-      if error.endsHistory { return try await refetched(for: target, isolation: isolation) }
+      if error.isTokenExpired { return try await refetched(for: target, isolation: isolation) }
       guard let unavailability = error.unavailability else { throw .store(error) }
       return .changing(pause: Self.pause(after: unavailability))
     }

@@ -232,7 +232,7 @@ extension FetchedResultsController {
     // Objects that were shown as unsaved may have permanent ids by now.
     let state = before?.resolved(old.visibleState) ?? old.visibleState
     pending?.willShow()
-    notify(content, ContentChange(state.difference(to: content.visibleState, changed: changed)))
+    notify(content, ContentChange(from: state, to: content.visibleState, changed: changed))
   }
 }
 

@@ -56,7 +56,7 @@ struct FollowedContent<Element: Fetchable> {
     follower.token = new.sourceState.token
     content = new
     let change =
-      change ?? old.map { ContentChange($0.visibleState.difference(to: new.visibleState)) }
+      change ?? old.map { ContentChange(from: $0.visibleState, to: new.visibleState) }
     let isSame =
       change?.isEmpty == true && old?.visibleState.summary == new.visibleState.summary
       && old?.sourceState.isStored == new.sourceState.isStored

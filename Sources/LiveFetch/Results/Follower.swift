@@ -65,7 +65,7 @@ struct Follower: Sendable {
       // After a failure, request an immediate answer: it shows that the store is reachable again.
       answer = try await feed.next(since: token, hold: failures > 0 ? 0 : hold)
     } catch {
-      return event(of: error.endsHistory ? await snapshot() : .failure(error))
+      return event(of: error.isTokenExpired ? await snapshot() : .failure(error))
     }
     if let diff = Diff(json: answer) {
       succeeded()

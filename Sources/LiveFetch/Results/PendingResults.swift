@@ -189,7 +189,7 @@ final class PendingResults<Element: Fetchable> {
       }
     }
     temporaries = [:]
-    rows = rows.inserting(matches.compactMap { row(of: $0, evaluator) }, place: \.place)
+    rows = rows.inserting(matches.compactMap { row(of: $0, evaluator) }, sortKey: \.place)
     let window = rows.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max)
     return FetchedContent(state(of: window, base), elements: window.map(\.element), problems)
   }
@@ -331,7 +331,7 @@ extension FetchedResultsController {
         results === pendingResults, isBegun, let old = storedContent
       else { break }
       let change = ContentChange(
-        results.resolved(old.visibleState).difference(to: content.visibleState))
+        from: results.resolved(old.visibleState), to: content.visibleState)
       results.willShow()
       show(content, change, from: old)
     }

@@ -94,6 +94,6 @@ public struct ResultsSequence<Element: Sendable>: AsyncSequence, Sendable {
 extension ResultChannel.Delivery {
   /// The change since the reader's last content; nil if it had none.
   var contentChange: ContentChange<ObjectID>? {
-    change ?? old.map { ContentChange($0.difference(to: new)) }
+    change ?? old.map { ContentChange(from: $0, to: new) }
   }
 }

@@ -1,5 +1,5 @@
-// An SQLite file in this process as an object store: requests as JSON enter, the same answers leave
-// that a server on the file would give. Queries run on a queue of their own, since they block.
+// An SQLite file in this process as an object store: requests as JSON enter, and the responses leave
+// that a server on the file would send. Queries run on a queue of their own, since they block.
 
 import Dispatch
 import FetchModel
@@ -11,9 +11,9 @@ import Synchronization
 /// A store on an SQLite file in this process.
 ///
 /// The file gets history tables and triggers, as a server would add them; other processes may
-/// write it, but only one process may have it open as a store, this one or a server. Local stores
-/// of one file in this process share it: one connection writes, and each store hears the saves of
-/// all. The options of the first one apply while any of them is open; another model or access is
+/// write to it, but only one process may have it open as a store, this one or a server. Local stores
+/// of one file in this process share it: one connection writes, and each store is notified of the saves
+/// of all. The options of the first one apply while any of them is open; another model or access is
 /// refused.
 public final class LocalStore: ModelledStore {
   private let file: LocalFile
@@ -25,7 +25,7 @@ public final class LocalStore: ModelledStore {
   /// The folder of a store in memory, which is removed with it.
   private let folder = Mutex<URL?>(nil)
 
-  /// Opens the file at `path`, which has to exist, and begins to follow it.
+  /// Opens the file at `path`, which has to exist, and starts to observe its changes.
   ///
   /// - Parameters:
   ///   - path: of the file.
@@ -42,8 +42,8 @@ public final class LocalStore: ModelledStore {
 
   private var store: SQLiteStore { file.store }
 
-  /// Makes a new file at `path` with the tables of `model`, and opens it. The file remembers the
-  /// model: later `LocalStore(path:)` alone opens it.
+  /// Makes a new file at `path` with the tables of `model`, and opens it. The model is
+  /// stored in the file: later `LocalStore(path:)` alone opens it.
   ///
   /// ```swift
   /// let model = try ModelFile(parsing: [UInt8](Data(contentsOf: url)))
@@ -83,17 +83,17 @@ public final class LocalStore: ModelledStore {
     }
   }
 
-  /// Creates a store in memory with the tables of `model`, for tests and previews, with rows:
-  /// structures whose properties are named as the model's attributes, for each entity a list,
-  /// destinations before those that refer to them.
+  /// Creates a store in memory with the tables of `model`, for tests and previews, with rows.
+  /// `values` holds one list of structures per entity, whose properties have the names of the
+  /// attributes. Pass the destinations of relationships first.
   ///
   /// ```swift
   /// let store = try LocalStore.inMemory(model, [City(id: 1, name: "Oslo", population: 700_000)])
   /// ```
   ///
   /// Its file is in `/dev/shm`, which is memory, or in the temporary folder where there is no such
-  /// folder. Closing or releasing the store removes it. What a program leaves there that ends with an
-  /// open store is removed when a program makes the next one.
+  /// folder. Closing or releasing the store removes it. If a program ends with an open store,
+  /// the next call removes its files.
   ///
   /// - Parameters:
   ///   - model: the entities.
@@ -137,7 +137,7 @@ public final class LocalStore: ModelledStore {
         kill(process, 0) != 0, errno == ESRCH
       else { continue }
       let folder = parent.appendingPathComponent(name)
-      // A process of another container has the file locked.
+      // The process may run in another container; then it holds the file's lock.
       guard SQLiteStore.server(of: folder.appendingPathComponent(memoryFile).path) == nil else {
         continue
       }
@@ -161,7 +161,7 @@ public final class LocalStore: ModelledStore {
     RelationshipDestinations(store.model)
   }
 
-  /// Ends the waiting requests, and closes the file if no other local store of it is open. Every
+  /// Waiting requests throw `cancelled`. Closes the file if no other local store of it is open. Every
   /// later request fails.
   public func close() {
     let wasClosed = isClosed.withLock { isClosed in
@@ -191,7 +191,7 @@ public final class LocalStore: ModelledStore {
   /// Fetches a snapshot.
   ///
   /// - Parameter type: the collection to build from the rows while they are read.
-  /// - Returns: the answer with a 0 in the place of each row.
+  /// - Returns: the response, with 0 in place of each row.
   func snapshot<Rows: RowCollection>(
     of request: JSON, as type: Rows.Type
   ) async throws(ObjectStoreError) -> sending (answer: JSON, rows: Rows) {
@@ -282,7 +282,7 @@ public final class LocalStore: ModelledStore {
   ///   1_000_000, as: Tally.self)
   /// ```
   ///
-  /// Tables and columns have their own names, and values are those that SQLite stores: a Boolean is
+  /// Use the names of SQL tables and columns, not those of the model. Values are those that SQLite stores: a Boolean is
   /// 0 or 1 and is read as `Int`; a date is a number, the seconds since 1970, in files of a model, and
   /// a text or a number in others; binary is read as `Data`. Access rules and subentities do not apply,
   /// and rows are not live.
@@ -323,7 +323,8 @@ public final class LocalStore: ModelledStore {
 
   private final class Cancellation: Sendable { let isCancelled = Mutex(false) }
 
-  /// Refuses a value that files store in several forms, so that a comparison with it would find nothing.
+  /// Refuses dates and data: files store them in several forms, and a comparison with one form could miss
+  /// rows.
   private static func checkArgument(
     _ argument: any PredicateArgumentConvertible
   ) throws(StoreError) {

@@ -60,7 +60,7 @@ extension ObjectStore {
     case .made(let receipt): return receipt
     case .queued(let save):
       // The store passes saves on to one with a queue.
-      guard let answer = await save.received() else { throw .cancelled }
+      guard let answer = await save.waitForAnswer() else { throw .cancelled }
       return try answer.get()
     }
   }
@@ -134,7 +134,7 @@ extension ObjectStoreError: CustomStringConvertible {
 
   /// True if the history that a token belongs to ended, by age or by a change of the schema. The
   /// client then fetches again.
-  var endsHistory: Bool { code == "token-expired" || code == "schema-changed" }
+  var isTokenExpired: Bool { code == "token-expired" || code == "schema-changed" }
 
   /// The reason why the store does not answer now but may answer later; nil for every other error.
   public var unavailability: ServiceUnavailable? {

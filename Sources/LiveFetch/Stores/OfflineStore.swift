@@ -200,7 +200,7 @@ private final class OfflineFeed: FetchFeed {
       results.keep(answer, of: request)
       return answer
     } catch {
-      if error.endsHistory { results.remove(request) }
+      if error.isTokenExpired { results.remove(request) }
       throw error
     }
   }

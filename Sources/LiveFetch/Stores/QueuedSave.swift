@@ -1,12 +1,13 @@
-// A save that was given to a store: made, or kept by the store until it can be made.
+// A save that was given to a store → its state: waiting, sent or answered. Callers wait for the answer, or
+// until the state is certain. Errors are part of the answer.
 
 import Synchronization
 
 /// The result of ``ObjectStore/submit(_:idempotencyKey:)``.
 public enum SubmittedSave: Sendable {
-  /// The store made the save.
+  /// The store executed the save.
   case made(SaveReceipt)
-  /// The store keeps the save, and makes it when it can. It survives the end of the program.
+  /// The store keeps the save, and executes it when it can. It survives the end of the program.
   case queued(QueuedSave)
 }
 
@@ -17,7 +18,7 @@ public final class QueuedSave: Sendable {
   enum Phase: Sendable {
     /// The server has not received it.
     case waiting
-    /// The server may have made it.
+    /// The server may have executed it.
     case sent
     case answered(Answer)
   }
@@ -28,7 +29,7 @@ public final class QueuedSave: Sendable {
     var receiver: SingleShotContinuation<Answer?>?
   }
 
-  // Protects the phase and the callers that wait for the next one.
+  // Protects the phase, and the callers that wait for the next one or for the answer.
   private let state = Mutex(State())
 
   init() {}
@@ -36,12 +37,14 @@ public final class QueuedSave: Sendable {
   /// The answer; nil if there is none yet.
   var answer: Answer? { if case .answered(let answer) = phase { answer } else { nil } }
 
-  /// False while the server may have made the save without an answer.
+  /// False while the server may have executed the save without an answer.
   var isCertain: Bool { if case .sent = phase { false } else { true } }
 
   private var phase: Phase { state.withLock { $0.phase } }
 
-  /// - Returns: true if a caller of ``received()`` gets the answer.
+  /// Sets the phase and resumes the waiters.
+  ///
+  /// - Returns: true if a caller of ``waitForAnswer()`` gets the answer.
   @discardableResult
   func enter(_ phase: Phase) -> Bool {
     let (waiters, receiver) = state.withLock { state in
@@ -54,11 +57,11 @@ public final class QueuedSave: Sendable {
     return receiver?.end(answer) ?? false
   }
 
-  /// Waits for the answer, for one caller that throws it if it is a refusal, so that the store reports
-  /// it nowhere else.
+  /// Waits for the answer. The caller reports a refusal itself, so the store does not, unless the answer
+  /// came before this call. For one caller only.
   ///
   /// - Returns: nil if the task is cancelled before.
-  func received() async -> Answer? {
+  func waitForAnswer() async -> Answer? {
     let receiver = SingleShotContinuation<Answer?>()
     return await receiver.value(cancelled: nil) {
       state.withLock { $0.receiver = receiver }
@@ -67,11 +70,12 @@ public final class QueuedSave: Sendable {
     }
   }
 
-  /// Waits for the answer.
-  func ended() async { await wait { if case .answered = $0 { true } else { false } } }
+  /// Waits for the answer, also if the task is cancelled.
+  func waitUntilAnswered() async { await wait { if case .answered = $0 { true } else { false } } }
 
-  /// Waits until the save certainly was not made, or has its answer.
-  func certain() async { await wait { if case .sent = $0 { false } else { true } } }
+  /// Waits until the server certainly has not executed the save, or has answered, also if the task is
+  /// cancelled.
+  func waitUntilCertain() async { await wait { if case .sent = $0 { false } else { true } } }
 
   private func wait(until isReached: @Sendable (Phase) -> Bool) async {
     while !isReached(phase) {

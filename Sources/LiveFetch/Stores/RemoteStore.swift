@@ -3,6 +3,7 @@
 import Bytes
 import FetchModel
 import Foundation
+import HTTPClient
 import Synchronization
 
 /// A store behind a LiveFetch server.
@@ -51,13 +52,9 @@ public final class RemoteStore: ModelledStore {
     }
 
     private var areValid: Bool {
-      let marks = Set("!#$%&'*+-.^_`|~".utf8)
-      return headers.allSatisfy { name, value in
-        let isName = name.utf8.allSatisfy { byte in
-          marks.contains(byte) || byte < 0x80 && Character(Unicode.Scalar(byte)).isLetter
-            || (0x30...0x39).contains(byte)
-        }
-        return !name.isEmpty && isName && Credential.isValid(value)
+      headers.allSatisfy { name, value in
+        !name.isEmpty && name.utf8.allSatisfy(ClientRequest.isTokenByte)
+          && Credential.isValid(value)
       }
     }
   }

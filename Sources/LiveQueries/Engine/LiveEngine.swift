@@ -83,13 +83,13 @@ public final class LiveEngine: Sendable {
   /// answer waits for it, until ``endCatchUps(of:)`` is called.
   ///
   /// - Parameters:
-  ///   - isFinal: true to answer at once, even without changes.
+  ///   - mustAnswer: true to answer at once, even without changes.
   ///   - caller: the name of the caller. Slow fetches of different callers take turns.
   public func follow(
-    _ fetches: [GroupFetch], isFinal: Bool, for caller: String = "", _ waiter: any GroupWaiter
+    _ fetches: [GroupFetch], mustAnswer: Bool, for caller: String = "", _ waiter: any GroupWaiter
   ) {
     let command = GroupCommand(
-      fetches: fetches, isFinal: isFinal, caller: caller, waiter: waiter)
+      fetches: fetches, mustAnswer: mustAnswer, caller: caller, waiter: waiter)
     commandQueue.update { $0.commands.append(.followGroup(command)) }
   }
 

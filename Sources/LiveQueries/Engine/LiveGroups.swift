@@ -41,7 +41,7 @@ struct GroupCommand: Sendable {
   /// Fetches that are new to the group, or followed from another token than before.
   let fetches: [GroupFetch]
   /// True to answer at once, also without changes.
-  let isFinal: Bool
+  let mustAnswer: Bool
   let caller: String
   let waiter: any GroupWaiter
 }
@@ -69,7 +69,7 @@ public final class GroupMember: LiveWaiter {
   nonisolated(unsafe) var state = State.unregistered
   /// True from the start of a background catch-up until the fetch waits or is answered. Accessed on
   /// the engine's thread only.
-  nonisolated(unsafe) var isPrepared = false
+  nonisolated(unsafe) var isCatchingUp = false
 
   init(_ fetch: GroupFetch, of group: Group) {
     self.group = group
@@ -89,18 +89,18 @@ public final class GroupMember: LiveWaiter {
     return request
   }
 
-  /// Notes that a live query has it.
+  /// Records that it waits in a live query.
   func register() {
     group.move(self, to: .registered)
-    isPrepared = false
+    isCatchingUp = false
   }
 
-  /// Notes that it continues in the background. Returns false if it did so before, or if there is no time
-  /// for it.
+  /// Records that it continues in the background. Returns false if it did so before, or if there is no
+  /// time for it.
   func beginBackground() -> Bool {
-    if isPrepared || group.isOverdue { return false }
+    if isCatchingUp || group.isOverdue { return false }
     group.move(self, to: .requested)
-    isPrepared = true
+    isCatchingUp = true
     return true
   }
 }
@@ -121,7 +121,9 @@ final class Group: Sendable {
   nonisolated(unsafe) private var byteCount = 0
   /// True if a diff did not fit, so that its fetch has expired.
   nonisolated(unsafe) private(set) var isFull = false
+  /// True while the client waits for an answer.
   nonisolated(unsafe) var isArmed = false
+  /// True if the client is to be answered at once, also without changes.
   nonisolated(unsafe) var mustAnswer = false
   /// True if no fetch may be caught up with in the background any more before the next answer.
   nonisolated(unsafe) private(set) var isOverdue = false
@@ -156,7 +158,7 @@ final class Group: Sendable {
     isFull = false
     for member in members.values {
       move(member, to: .unregistered)
-      member.isPrepared = false
+      member.isCatchingUp = false
     }
     unregistered = Array(members.keys)
   }
@@ -220,13 +222,14 @@ final class Group: Sendable {
     if results.count < count { hasDropped = true }
   }
 
-  /// Disarms the group and returns what to send to its client.
+  /// Disarms the group and returns what to send to its client: no diffs if the members do not refer to one
+  /// snapshot.
   func takeResults() -> [GroupResult] {
     if !isConsistent { dropDiffs() }
     for result in results {
       guard case .diff(let diff) = result.answer else { continue }
       members[result.index]?.since = diff.to
-      members[result.index]?.isPrepared = false
+      members[result.index]?.isCatchingUp = false
     }
     defer {
       (results, byteCount, isFull) = ([], 0, false)
@@ -235,7 +238,7 @@ final class Group: Sendable {
     return results
   }
 
-  /// Removes all members if they do not refer to one snapshot.
+  /// Expires all members if they do not refer to one snapshot.
   func expireUnlessConsistent() {
     guard !isConsistent else { return }
     dropDiffs()
@@ -256,7 +259,8 @@ extension LiveAnswer {
 
 /// Every group of an engine. A plain value for its thread.
 struct LiveGroups {
-  struct Outgoing {
+  /// The answer to one client.
+  struct GroupAnswer {
     let results: [GroupResult]
     let waiter: any GroupWaiter
   }
@@ -276,7 +280,7 @@ struct LiveGroups {
     pending[identity] = group
     for fetch in command.fetches { group.add(fetch) }
     group.isArmed = true
-    group.mustAnswer = group.mustAnswer || command.isFinal
+    group.mustAnswer = group.mustAnswer || command.mustAnswer
     return group.takeRequests()
   }
 
@@ -301,7 +305,7 @@ struct LiveGroups {
     return group.takeRequests()
   }
 
-  /// Answers a group that is armed as soon as possible, also without changes.
+  /// If the group is armed, answers it as soon as possible, also without changes.
   mutating func endWait(of waiter: any GroupWaiter) {
     let identity = ObjectIdentifier(waiter)
     guard let group = groups[identity], group.isArmed else { return }
@@ -354,6 +358,8 @@ struct LiveGroups {
   /// The requests of postponed members, to be served later. A member whose client must be answered
   /// now expires instead, because the answer must refer to this snapshot; the service then reads the
   /// fetch on another thread.
+  ///
+  /// - Parameter isEnding: true if the engine ends: then every postponed member expires.
   mutating func takePostponed(isEnding: Bool) -> [FollowRequest] {
     defer { postponed = [] }
     return postponed.compactMap { member in
@@ -374,14 +380,14 @@ struct LiveGroups {
 
   /// Returns the answers that are due at the end of a batch. When the engine ends, a group that is not
   /// at one snapshot expires.
-  mutating func takeAnswers(isDraining: Bool) -> [Outgoing] {
+  mutating func takeAnswers(isDraining: Bool) -> [GroupAnswer] {
     let candidates = isDraining ? groups : pending
     pending = [:]
-    var answers: [Outgoing] = []
+    var answers: [GroupAnswer] = []
     for (identity, group) in candidates where group.isArmed {
       if isDraining { group.expireUnlessConsistent() }
       if group.isDue || isDraining {
-        answers.append(Outgoing(results: group.takeResults(), waiter: group.waiter))
+        answers.append(GroupAnswer(results: group.takeResults(), waiter: group.waiter))
       } else if group.requested > 0 {
         group.dropDiffs()
         pending[identity] = group

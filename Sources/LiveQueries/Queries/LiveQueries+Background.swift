@@ -8,7 +8,7 @@ extension LiveQueries {
   /// limit, a job for the same fetch from the same or a later token is running, or the fetches of its
   /// caller's groups have had their time in this transaction.
   func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
-    if request.waiter.groupMember?.isPrepared == true { return false }
+    if request.waiter.groupMember?.isCatchingUp == true { return false }
     if request.needsConsistentSnapshot,
       context.groupTime(of: request.caller) > configuration.timeLimit * 2
     {

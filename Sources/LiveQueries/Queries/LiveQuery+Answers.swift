@@ -146,7 +146,7 @@ extension LiveQuery {
 
   private func nextCursor(_ view: LiveView, _ extent: WindowExtent) -> String? {
     guard view.key.limit != 0 else {
-      return cursor.ofEmptyWindow(after: view.key.after, offset: view.key.window.lowerBound)
+      return cursor.encodeEmptyWindow(after: view.key.after, offset: view.key.window.lowerBound)
     }
     return next(view, extent).map(cursor.encode)
   }

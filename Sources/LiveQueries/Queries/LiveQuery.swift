@@ -62,7 +62,7 @@ final class LiveQuery {
   let model: Model
   /// The plan by which rows are read: no window, whole items.
   let plan: FetchPlan
-  let cursor: Cursor
+  let cursor: CursorCoder
   /// Its entries in the query index.
   var routing: QueryRouting
   /// The position that all state refers to.
@@ -97,7 +97,7 @@ final class LiveQuery {
     plan = FetchPlan(
       definition: key.definition, selection: key.selection, expansion: key.expansion,
       integersAsStrings: key.integersAsStrings)
-    cursor = Cursor(of: key.definition, in: model)
+    cursor = CursorCoder(of: key.definition, in: model)
     routing = QueryRouting(of: plan, only: key.only, model: model, columns: columns)
     log = RowChangeLog(start: position)
     planSize = 768 + key.definition.predicate.condition.memorySize

@@ -76,11 +76,11 @@ extension TransactionDiffs {
   ///   - columns: how the store compares values.
   ///   - time: the time limit of the call. A fetch that alone exceeds the store's limit is skipped.
   ///   - bytes: the size from which no more diffs are computed.
-  ///   - asking: receives the index of each fetch before its diff is computed.
+  ///   - willRead: receives the index of each fetch before its diff is computed.
   /// - Throws: the store's error, except timeouts.
   public func diffs(
     of fetches: [GroupFetch], columns: (any ColumnTraits)?, within time: Duration, upTo bytes: Int,
-    asking: (Int) -> Void = { _ in }
+    willRead: (Int) -> Void = { _ in }
   ) throws(StoreError) -> Found {
     var found = Found()
     let end = ContinuousClock.now + time
@@ -93,7 +93,7 @@ extension TransactionDiffs {
           testing: ContinuousClock.now.duration(to: end) / 2)
       }
       for fetch in fetches where !found.isFull {
-        asking(fetch.index)
+        willRead(fetch.index)
         let answer = try inTime(until: end) { () throws(StoreError) in
           try diff(of: fetch.plan, since: start)
         }

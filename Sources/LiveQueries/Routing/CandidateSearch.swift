@@ -124,7 +124,7 @@ struct CandidateSearch {
     _ objects: ChangedObjects.Objects
   ) {
     let unindexed = pathIndex.unindexed.all.filter { !isUnaffected($0, path, objects.union) }
-    guard let table = index.tables[path.root], !table.used.isEmpty else {
+    guard let table = index.pathTables[path.root], !table.used.isEmpty else {
       for query in unindexed { add(query) }
       return
     }
@@ -282,7 +282,7 @@ struct CandidateSearch {
     let withConjuncts = unindexed.filter { $0.routing.conjuncts != nil }
     for query in unindexed where query.routing.conjuncts == nil { add(query) }
     guard !withConjuncts.isEmpty else { return }
-    guard withConjuncts.count > 1, let table = index.tables[path.root],
+    guard withConjuncts.count > 1, let table = index.pathTables[path.root],
       let roots = roots(reaching: entity, over: path),
       let changedValues = changedValues(of: table, roots)
     else {

@@ -34,15 +34,15 @@ struct QueryIndex {
   /// By the entity at the end of the path.
   private(set) var pathIndexes: [Int: [RelationshipPath: PathIndex]] = [:]
   private(set) var valueIndexes: [ConjunctPath: ValueIndex] = [:]
-  /// By the queries' own entity.
-  private(set) var tables: [Int: PathTable] = [:]
+  /// The numbered paths of each entity's queries, by the entity's index.
+  private(set) var pathTables: [Int: PathTable] = [:]
   private(set) var count = 0
 
   mutating func insert(_ query: LiveQuery) {
     count += 1
     let conjuncts = chooseConjuncts(query.routing.alternatives)
     query.routing.conjuncts = conjuncts
-    for conjunct in conjuncts ?? [] { route(query, conjunct) }
+    for conjunct in conjuncts ?? [] { insertIntoValueIndex(query, conjunct) }
     numberPaths(of: query)
     for entry in query.routing.readSet.entries {
       let relationshipPath = RelationshipPath(root: query.entity, steps: entry.steps)
@@ -61,18 +61,18 @@ struct QueryIndex {
 
   mutating func remove(_ query: LiveQuery) {
     count -= 1
-    for entry in query.routing.readSet.entries { leave(query, entry) }
+    for entry in query.routing.readSet.entries { removeFromPathIndex(query, entry) }
     for conjunct in query.routing.conjuncts ?? [] {
       valueIndexes[conjunct.path]?.remove(query, conjunct.requirement)
       if valueIndexes[conjunct.path]?.isEmpty == true { valueIndexes[conjunct.path] = nil }
-      tables[query.entity]?.drop(conjunct.path.propertyPath)
+      pathTables[query.entity]?.drop(conjunct.path.propertyPath)
     }
-    for path in query.numberedPaths { tables[query.entity]?.drop(path) }
+    for path in query.numberedPaths { pathTables[query.entity]?.drop(path) }
     query.routing.conjuncts = nil
     query.routing.slots = nil
   }
 
-  private mutating func leave(_ query: LiveQuery, _ entry: ReadSet.Entry) {
+  private mutating func removeFromPathIndex(_ query: LiveQuery, _ entry: ReadSet.Entry) {
     let relationshipPath = RelationshipPath(root: query.entity, steps: entry.steps)
     guard var pathIndex = pathIndexes[entry.entity]?[relationshipPath] else { return }
     pathIndexes[entry.entity]?[relationshipPath] = nil
@@ -90,7 +90,8 @@ struct QueryIndex {
     pathIndexes[entry.entity]?[relationshipPath] = pathIndex
   }
 
-  /// The most selective alternative; among equals the one with the fewest queries at its value.
+  /// Returns the alternative with the lowest rank; among equals the one whose values have the fewest
+  /// queries. Each alternative finds every matching row. nil if there is none.
   private func chooseConjuncts(_ alternatives: [[IndexableConjunct]]) -> [IndexableConjunct]? {
     alternatives.min { left, right in
       let (leftRank, rightRank) = (
@@ -105,24 +106,24 @@ struct QueryIndex {
     conjuncts.map { valueIndexes[$0.path]?.queryCount($0.requirement) ?? 0 }.max() ?? 0
   }
 
-  private mutating func route(_ query: LiveQuery, _ conjunct: IndexableConjunct) {
+  private mutating func insertIntoValueIndex(_ query: LiveQuery, _ conjunct: IndexableConjunct) {
     if valueIndexes[conjunct.path] == nil {
       valueIndexes[conjunct.path] = ValueIndex(
         domain: RoutingDomain(conjunct.path, in: query.model))
     }
     valueIndexes[conjunct.path]?.insert(query, conjunct.requirement)
-    _ = tables[query.entity, default: PathTable()].use(conjunct.path.propertyPath)
+    _ = pathTables[query.entity, default: PathTable()].use(conjunct.path.propertyPath)
   }
 
   /// Assigns numbers to the paths of the query's condition if the table has room.
   private mutating func numberPaths(of query: LiveQuery) {
     guard let evaluator = query.routing.evaluator else { return }
     let paths = evaluator.paths.map(\.path)
-    var table = tables[query.entity] ?? PathTable()
+    var table = pathTables[query.entity] ?? PathTable()
     guard evaluator.collections.isEmpty, table.hasRoom(for: paths) else { return }
-    tables[query.entity] = nil
+    pathTables[query.entity] = nil
     query.routing.slots = paths.map { table.use($0) }
-    tables[query.entity] = table
+    pathTables[query.entity] = table
   }
 }
 
@@ -153,9 +154,9 @@ struct MaskCounts {
 
   mutating func remove(_ mask: PropertyMask) {
     change(mask) { $0 &-= 1 }
-    var left: UInt64 = 0
-    for (bit, count) in counts.enumerated() where count > 0 { left |= 1 << UInt64(bit) }
-    union = PropertyMask(rawValue: left)
+    var remaining: UInt64 = 0
+    for (bit, count) in counts.enumerated() where count > 0 { remaining |= 1 << UInt64(bit) }
+    union = PropertyMask(rawValue: remaining)
   }
 
   private mutating func change(_ mask: PropertyMask, _ body: (inout UInt32) -> Void) {

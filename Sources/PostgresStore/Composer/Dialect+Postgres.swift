@@ -141,7 +141,7 @@ extension Dialect {
       case .endsWith: "livefetch_ends"
       default: "livefetch_contains"
       }
-    guard let likeness = SearchLikeness.expression(of: part, options) else {
+    guard let likeness = SearchPrefilter.expression(of: part, options) else {
       return call(name, text, parameter(part), literal(options))
     }
     return call(name, text, parameter(part), literal(options), parameter(likeness))

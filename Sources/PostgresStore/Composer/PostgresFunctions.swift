@@ -154,7 +154,7 @@ enum PostgresFunctions {
   ].joined()
 
   /// The second function is for a part that is known: only texts that match `likeness` are folded, besides
-  /// those of ASCII; see ``SearchLikeness``.
+  /// those of ASCII; see ``SearchPrefilter``.
   private static func search(_ place: String) -> String {
     function(
       place, "value text, part text, options integer", result: "boolean",

@@ -1,25 +1,25 @@
-// A text to search for → a regular expression that every text with it matches, and few others. PostgreSQL
-// tests it in a tenth of the time that it needs to fold a text.
+// A text to search for → a regular expression that matches every text which contains it, and few others.
+// PostgreSQL tests it in a tenth of the time that it needs to fold a text.
 
 import FetchModel
 import Patterns
 
 /// A necessary condition for CONTAINS, BEGINSWITH and ENDSWITH with an option.
 ///
-/// Folding leaves a character of ASCII in its place, except for its case. It makes each other character
-/// nothing, one character, or several that are not ASCII; only a few become several with ASCII among them.
-/// So each character of ASCII of the folded part stands in the text as it is or for another one, and between
-/// them there are only others. Without `d`, a letter of ASCII and the mark after it become one such other.
-enum SearchLikeness {
+/// Folding keeps an ASCII character, except for its case. It maps a non-ASCII character to nothing, to one
+/// character, or to several non-ASCII ones; `expanding` lists the exceptions. So each ASCII character of the
+/// folded part matches itself or a non-ASCII character, and only non-ASCII characters lie between them.
+/// Without `d`, folding makes one non-ASCII character of a letter and its combining mark.
+enum SearchPrefilter {
   /// The longest part in bytes for which there is an expression.
   private static let longest = 200
 
   private static let other = #"\u0080-\U0010FFFF"#
 
-  /// Characters that fold to several.
+  /// The characters that fold to several with an ASCII character among them.
   private static let expanding = CaseFolding.expanding.map(String.init).joined()
 
-  /// Returns nil if there is none.
+  /// Returns nil without options, and for a part that has more than 200 bytes or folds to nothing.
   static func expression(of part: String, _ options: StringOptions) -> String? {
     guard !options.folding.isEmpty, part.utf8.count <= longest else { return nil }
     let others =

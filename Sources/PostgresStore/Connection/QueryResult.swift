@@ -66,7 +66,7 @@ final class QueryResult: @unchecked Sendable {
     try (0..<rowCount).map { (row) throws(PostgresError) in try values(row) }
   }
 
-  /// The bytes of a value as UTF-8: its text, unless it is a number in binary form.
+  /// The bytes of a value as UTF-8: the text of a text column, or of any column of a result in text format.
   func text(_ row: Int, _ column: Int) -> String {
     String(decoding: bytes(row, column), as: UTF8.self)
   }
@@ -84,11 +84,13 @@ final class QueryResult: @unchecked Sendable {
     }
   }
 
+  /// The value of a boolean column; false for NULL.
   func bool(_ row: Int, _ column: Int) throws(PostgresError) -> Bool {
     switch try value(row, column) {
     case .bool(let value): value
     case .text(let text): text == "t"
-    default: false
+    case .null: false
+    default: throw .malformed("column \(column) is no boolean")
     }
   }
 }

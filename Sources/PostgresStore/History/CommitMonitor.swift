@@ -1,8 +1,8 @@
 // Commits of all sessions → reports of new positions, on one thread with one connection.
 //
 // One query a round, whatever the number of clients. Nothing is written in users' transactions:
-// `NOTIFY` in them would take a lock of the whole database at each commit. A save of this server
-// wakes its own monitor, and other servers' by a notification outside of the save's transaction.
+// `NOTIFY` in them would take a lock of the whole database at each commit. A save of this process wakes
+// its own monitor, and those of other processes by a notification outside of the save's transaction.
 
 import LiveFetchCLibrary
 import LiveFetchThreads
@@ -11,15 +11,19 @@ import Synchronization
 /// Polls a database for commits.
 final class CommitMonitor: Sendable {
   struct Settings: Sendable {
-    /// The interval while clients wait and something happened a short while ago.
-    var shortest: Duration = .milliseconds(10)
-    var longest: Duration = .milliseconds(100)
-    /// The time after a commit during which the interval stays the shortest.
+    /// The interval between polls while clients wait, within ``activePeriod`` after a commit.
+    var shortestInterval: Duration = .milliseconds(10)
+    /// The interval between polls otherwise.
+    var longestInterval: Duration = .milliseconds(100)
+    /// The age from which on a report does not show that a position is current; more than
+    /// ``longestInterval``.
+    var longestReportAge: Duration = .milliseconds(150)
+    /// The time after a commit during which ``shortestInterval`` applies.
     var activePeriod: Duration = .seconds(5)
     /// The time after which a new position counts as a change even if no table has changed, so that
-    /// positions that are held do not become older than the history.
+    /// clients receive a new token before theirs is pruned.
     var longestUnchanged: Duration = .seconds(60)
-    /// The shortest time between two notifications to other servers.
+    /// The shortest time between two notifications to other processes.
     var notificationInterval: Duration = .milliseconds(5)
     /// The time limit of a poll, after which the monitor opens another connection: a server or a
     /// network that is lost without a sign does not answer.
@@ -29,21 +33,21 @@ final class CommitMonitor: Sendable {
   /// A reported state.
   struct Report: Hashable, Sendable {
     var position: PostgresPosition
-    /// The last number of the history before the snapshot was taken, and after it.
-    var sequence: ClosedRange<Int64>
+    /// The next number of the history, read before and after the snapshot was taken.
+    var nextNumber: ClosedRange<Int64>
   }
 
   private struct State {
     var latest: Report?
-    /// The first of the reports since which nothing has changed: transaction ids are those of the whole
-    /// server, so the commits of other databases change positions too. With its time; see
-    /// ``Settings/longestUnchanged``.
+    /// The oldest report after which no tracked table changed, and its time; see
+    /// ``Settings/longestUnchanged``. Transaction ids are those of the whole PostgreSQL server, so commits
+    /// in other databases change the position but not this.
     var unchanged: (report: Report, since: ContinuousClock.Instant)?
-    /// The time before the last successful query.
+    /// When the last successful poll began.
     var lastQuery: ContinuousClock.Instant?
-    /// Clients that wait for changes; see ``setWaiting(_:)``.
+    /// True while clients wait for changes; see ``setWaiting(_:)``.
     var hasWaiters = false
-    /// True if a save of this server has not been announced yet.
+    /// True if a save of this process has not been announced yet.
     var mustNotify = false
     var isClosed = false
   }
@@ -84,13 +88,13 @@ final class CommitMonitor: Sendable {
     }
   }
 
-  /// True if no tracked table has changed since the position, as the newest report shows if it is not
-  /// older than a moment.
+  /// True if no tracked table has changed since the position, as the newest report shows. False if the
+  /// last successful poll began more than ``Settings/longestReportAge`` ago.
   ///
   /// - Parameter isExact: true to return true only for the newest position itself.
   func isCurrent(_ position: PostgresPosition, isExact: Bool) -> Bool {
     state.withLock { state in
-      guard let last = state.lastQuery, ContinuousClock.now - last < .milliseconds(150),
+      guard let last = state.lastQuery, ContinuousClock.now - last < settings.longestReportAge,
         let latest = state.latest?.position, let first = state.unchanged?.report.position,
         position.epoch == latest.epoch
       else { return false }
@@ -103,7 +107,7 @@ final class CommitMonitor: Sendable {
   /// The time since the last successful query began, or since the monitor was created.
   var age: Duration { ContinuousClock.now - (state.withLock(\.lastQuery) ?? created) }
 
-  /// Ends the thread.
+  /// Makes the thread end, and does not wait for it. The thread retains the monitor.
   func close() {
     state.withLock { $0.isClosed = true }
     wakeup.signal()
@@ -118,7 +122,7 @@ final class CommitMonitor: Sendable {
     if hasWaiters, !wasWaiting { wakeup.signal() }
   }
 
-  /// Polls at once after a commit of this server, and notifies the other servers.
+  /// Polls at once after a commit of this process, and notifies the other processes.
   func recordCommit() {
     state.withLock { $0.mustNotify = true }
     wakeup.signal()
@@ -175,7 +179,7 @@ extension CommitMonitor {
     }
     if mustNotify { return settings.notificationInterval }
     let isActive = ContinuousClock.now - lastChange < settings.activePeriod
-    return hasWaiters && isActive ? settings.shortest : settings.longest
+    return hasWaiters && isActive ? settings.shortestInterval : settings.longestInterval
   }
 
   /// Reads the current position, and reports it if it differs from the last one. Returns true if it
@@ -196,7 +200,7 @@ extension CommitMonitor {
     else { throw .malformed("no snapshot, or too many open transactions") }
     let report = Report(
       position: PostgresPosition(epoch: results[1].text(0, 0), snapshot: snapshot),
-      sequence: before...after)
+      nextNumber: before...after)
     let hasChanged = try hasChanged(in: report, connection)
     let isNew = state.withLock { state in
       state.lastQuery = start
@@ -208,15 +212,15 @@ extension CommitMonitor {
     return isNew
   }
 
-  /// True if a tracked table may have changed since the last report in which one had.
+  /// True if a tracked table may have changed since the report `state.unchanged`.
   private func hasChanged(
     in report: Report, _ connection: PostgresConnection
   ) throws(PostgresError) -> Bool {
-    // A number that has been used since is a change, unless its transaction is open or rolled back.
+    // A number that has been issued since may belong to a committed change.
     guard let (first, since) = state.withLock(\.unchanged),
       ContinuousClock.now - since < settings.longestUnchanged,
       first.position.epoch == report.position.epoch,
-      first.sequence.lowerBound == report.sequence.upperBound
+      first.nextNumber.lowerBound == report.nextNumber.upperBound
     else { return true }
     // Transactions may have used their numbers before the first report and committed since.
     guard first.position != report.position, !tables.isEmpty else { return false }

@@ -66,16 +66,6 @@ struct PostgresReadTransaction: ResultTransaction {
     return changes
   }
 
-  func normalized(_ position: ReadPosition) -> ReadPosition {
-    position == .past(token.position) ? .now : position
-  }
-
-  func rowStatement(
-    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
-  ) throws(StoreError) -> FetchStatement {
-    composer.rows(of: plan, ids: ids, at: position)
-  }
-
   func mapError(_ error: StoreError) -> StoreError { error }
 
   func checkResponse(_ size: Int) throws(StoreError) { try limit.check(size) }
@@ -92,15 +82,6 @@ struct PostgresReadTransaction: ResultTransaction {
     let window = composer.window(
       of: plan, extra: plan.isCapped ? 1 : 0, hasSpareColumn: singleRead != nil)
     try write(window, with: &writer)
-  }
-
-  /// Writes the rows of a statement that reads whole items.
-  func write(
-    _ statement: FetchStatement, with writer: inout SnapshotWriter
-  ) throws(StoreError) {
-    try run(statement) { row throws(StoreError) in
-      try writer.write(row, checking: checkResponse)
-    }
   }
 
   func run(

@@ -7,8 +7,8 @@ import FetchModel
 public enum SQLBinding: Sendable, Hashable {
   case value(SQLValue)
   case parameter(PlanParameter)
-  /// A value for the id of the one object that a statement reads: the value at this index in
-  /// ``IDRestriction/bindings``.
+  /// A part of the key of the single object that a statement reads. `index` is its position in
+  /// ``IDRestriction/bindings``, where the key of another object may replace it.
   case id(SQLValue, index: Int)
 
   /// The value; NULL for a parameter.
@@ -33,7 +33,7 @@ public struct SQLFragment: Sendable, Hashable {
     self.bindings = bindings
   }
 
-  /// Makes a fragment without parameters.
+  /// Makes a fragment whose bindings are all values.
   public init(_ text: String, bindings: [SQLValue]) {
     self.init(text, bindings: bindings.map(SQLBinding.value))
   }

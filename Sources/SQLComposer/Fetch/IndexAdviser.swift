@@ -3,7 +3,8 @@
 //
 //     read of a table                          columns of the suggested index
 //     every row of t0                          those of equalities, then of the order or a range
-//     rows of t0 that are sorted afterwards    the same
+//     rows of t0 that are sorted afterwards,   the same
+//     with a limit
 //     t1 through a temporary index             those that SQLite indexes again for each query
 //     every row of t1 for one object           the foreign key by which t1 is joined
 //
@@ -52,79 +53,83 @@ package struct IndexAdviser {
   ///
   /// - Parameters:
   ///   - reads: The reads of tables in the statement's query plan.
-  ///   - isServed: Returns whether an index exists that does what the suggested one would.
+  ///   - isServed: Returns true if an existing index serves as well.
   package func hints(
     for reads: [TableRead], isServed: (IndexSuggestion) throws(StoreError) -> Bool
   ) throws(StoreError) -> [Explanation.Hint] {
     var hints: [Explanation.Hint] = []
     for read in reads {
-      guard let (suggestion, reason) = suggestion(for: read), !suggestion.terms.isEmpty,
-        try !isServed(suggestion)
-      else { continue }
-      let hint = Explanation.Hint(index: suggestion.statement, reason: reason)
-      if !hints.contains(hint) { hints.append(hint) }
+      let (suggestions, reason) = suggestions(for: read)
+      for suggestion in suggestions where !suggestion.terms.isEmpty {
+        if try isServed(suggestion) { continue }
+        let hint = Explanation.Hint(index: suggestion.statement, reason: reason)
+        if !hints.contains(hint) { hints.append(hint) }
+        break
+      }
     }
     return hints
   }
 
-  private func suggestion(for read: TableRead) -> (IndexSuggestion, reason: String)? {
-    guard let table = table(withAlias: read.alias) else { return nil }
+  /// Returns the indexes of which one may help, and the reason.
+  private func suggestions(for read: TableRead) -> ([IndexSuggestion], reason: String) {
+    guard let table = table(withAlias: read.alias) else { return ([], "") }
     let root = schema.entities[plan.definition.entity]
     switch read.method {
     case .temporaryIndex(let columns):
       let terms = columns.map { IndexSuggestion.Term(column: $0) }
       return (
-        IndexSuggestion(table: table, terms: terms),
+        [IndexSuggestion(table: table, terms: terms)],
         "SQLite indexes `\(table)` again for every such query"
       )
     case .everyRow where read.alias == "t0":
       let reason = "every row of `\(table)` is read" + (read.isSorted ? " and sorted" : "")
-      return (IndexSuggestion(table: table, terms: leadingTerms(of: root)), reason)
+      return ([IndexSuggestion(table: table, terms: leadingTerms(of: root))], reason)
     case .everyRow:
-      return joinIndex(on: table).map {
-        ($0, "every row of `\(table)` is read to find those of one object")
-      }
-    case .foundRows:
-      guard read.alias == "t0", read.isSorted, plan.window.limit != nil else { return nil }
       return (
-        IndexSuggestion(table: table, terms: leadingTerms(of: root)), "the rows found are sorted"
+        joinIndexes(on: table), "every row of `\(table)` is read to find those of one object"
+      )
+    case .foundRows:
+      guard read.alias == "t0", read.isSorted, plan.window.limit != nil else { return ([], "") }
+      return (
+        [IndexSuggestion(table: table, terms: leadingTerms(of: root))],
+        "the rows found are sorted"
       )
     }
   }
 
   /// Returns the table with this alias in the statement.
   private func table(withAlias alias: String) -> String? {
-    guard let end = sql.firstRange(of: "\" AS \"\(alias)\"") ?? sql.firstRange(of: "\" AS \(alias)")
-    else {
-      return nil
-    }
-    // The text before the alias ends with the table's name. Of names that end alike, the longest is meant.
+    guard let end = sql.firstRange(of: "\" AS \"\(alias)\"") else { return nil }
+    // The text before the alias ends with the table's quoted name. A name that contains a quotation mark
+    // may end with another name; the longest is meant.
     let text = sql[..<end.lowerBound]
     let names = (schema.entities.map(\.name) + schema.joinTables.map(\.name))
     return names.filter { text.hasSuffix(quoted($0).dropLast()) }.max { $0.count < $1.count }
   }
 
-  /// Returns an index over the foreign key by which rows of `table` refer to another object.
-  private func joinIndex(on table: String) -> IndexSuggestion? {
+  /// Returns an index for each foreign key by which a path of the plan reaches `table`.
+  private func joinIndexes(on table: String) -> [IndexSuggestion] {
+    var indexes: [IndexSuggestion] = []
     for path in plan.paths {
       var entity = path.root
       for step in path.steps {
         switch schema.entities[entity].relationships[step] {
         case .inverse(let key)
         where schema.entities[destination(of: entity, step: step)].name == table:
-          return IndexSuggestion(table: table, terms: key.indexTerms)
+          indexes.append(IndexSuggestion(table: table, terms: key.indexTerms))
         case .joinTable(let index, let source, let other)
         where schema.joinTables[index].name == table:
           let terms = source.indexTerms
-          return IndexSuggestion(
-            table: table,
-            terms: terms.isEmpty ? [] : terms + other.columns.map { .init(column: $0) })
+          indexes.append(
+            IndexSuggestion(
+              table: table,
+              terms: terms.isEmpty ? [] : terms + other.columns.map { .init(column: $0) }))
         default: break
         }
         entity = destination(of: entity, step: step)
       }
     }
-    return nil
+    return indexes
   }
 
   private func destination(of entity: Int, step: Int) -> Int {

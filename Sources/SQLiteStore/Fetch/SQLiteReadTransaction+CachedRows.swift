@@ -24,15 +24,6 @@ extension SQLiteReadTransaction {
     _ = try write(statement, itemsFrom: cached, with: &writer)
   }
 
-  /// Writes the rows of a statement that reads whole items.
-  func write(
-    _ statement: FetchStatement, with writer: inout SnapshotWriter
-  ) throws(StoreError) {
-    try run(statement) { row throws(StoreError) in
-      try writer.write(row, checking: checkResponse)
-    }
-  }
-
   /// Removes the items that changed since the cache was last used. O(changed rows).
   func removeChangedItems() throws(StoreError) {
     try connection.items.advance(to: token) { entity, since throws(StoreError) in

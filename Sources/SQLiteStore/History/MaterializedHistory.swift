@@ -43,11 +43,6 @@ struct MaterializedHistory {
 }
 
 extension SQLiteReadTransaction {
-  /// Returns `.now` for the position of this transaction, otherwise `position`.
-  func normalized(_ position: ReadPosition) -> ReadPosition {
-    position == .past(token.position) ? .now : position
-  }
-
   /// Returns the statement that reads rows of a plan by id. For a past position it uses
   /// materialized overlays if these save time.
   func rowStatement(

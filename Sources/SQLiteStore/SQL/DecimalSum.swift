@@ -3,12 +3,13 @@
 
 import FetchModel
 
-/// A decimal sum in memory that the caller provides, zeroed. The memory holds limbs of nine digits;
-/// the middle limb has the value 1. The range covers every double in its shortest digits.
+/// A decimal sum in memory that the caller provides, zeroed. The memory holds limbs of nine digits: limb
+/// i counts units of 10^(9·(i − 45)). The range covers every double in its shortest digits, and the limbs
+/// hold sums of more numbers than a file has rows (9·10⁹).
 struct DecimalSum {
   /// The size of the sum in memory, in 8-byte words.
   static let words = 2 * limbsPerSide + 1
-  /// The number of limbs on each side of the decimal point.
+  /// The number of limbs on each side of the middle limb, which holds the units.
   private static let limbsPerSide = 45
   private static let base: Int64 = 1_000_000_000
   private let memory: UnsafeMutablePointer<Int64>
@@ -45,8 +46,9 @@ struct DecimalSum {
     1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000,
   ]
 
-  /// The sum in digits, without leading or trailing zeros.
-  var text: String {
+  /// Ends the sum. Returns its digits without leading zeros, and without trailing zeros after the decimal
+  /// point. Call it once, after the last `add`.
+  func finish() -> String {
     let isNegative = carry()
     var digits = ""
     for limb in (0..<Self.words).reversed() {

@@ -83,8 +83,8 @@ private struct DecimalTotal {
     Double(bitPattern: UInt64(bitPattern: memory[DecimalSum.words + 1]))
   }
 
-  /// The sum of all numbers; nil if none of them lies outside the digits' range. Read last, and once.
-  var rounded: Double? { outOfRange == 0 ? nil : outOfRange + (Double(sum.text) ?? 0) }
+  /// The sum of all numbers; nil if none of them lies outside the digits' range. Ends the sum.
+  var rounded: Double? { outOfRange == 0 ? nil : outOfRange + (Double(sum.finish()) ?? 0) }
 
   func add(_ value: OpaquePointer?) {
     switch sqlite3_value_type(value) {
@@ -123,7 +123,7 @@ private func registerDecimalAggregates(on handle: OpaquePointer) {
   register(aggregate: "livefetch_decimal_sum", on: handle, step: addDecimal) { context in
     let total = existingState(of: context).map { DecimalTotal($0) }
     if let rounded = total?.rounded { return sqlite3_result_double(context, rounded) }
-    let text = total?.sum.text ?? "0"
+    let text = total?.sum.finish() ?? "0"
     if let integer = Int64(text) {
       sqlite3_result_int64(context, integer)
     } else if let double = Double(text), text.utf8.count(where: { $0 >= 0x30 && $0 <= 0x39 }) <= 15
@@ -141,7 +141,7 @@ private func registerDecimalAggregates(on handle: OpaquePointer) {
       return sqlite3_result_double(context, rounded / Double(total.count))
     }
     // The division is decimal: half of 0.3 is 0.15, but half of the nearest double is not.
-    let sum = ExactDecimal(total.sum.text)
+    let sum = ExactDecimal(total.sum.finish())
     switch sum?.calculated(.divide, ExactDecimal(total.count))?.number {
     case .integer(let integer)?: sqlite3_result_double(context, Double(integer))
     case .double(let double)?: sqlite3_result_double(context, double)

@@ -27,7 +27,7 @@ extension Service {
 
 extension RequestContext {
   /// Has `holder` end with 401 soon after the caller's credential has ended.
-  func endsWithCredential(_ holder: any CredentialHolder) {
+  func endWhenCredentialExpires(_ holder: any CredentialHolder) {
     if let caller { service.credentialWatch.add(holder, caller) }
   }
 

@@ -72,18 +72,18 @@ extension Service {
     context.begin(.wait)
     pools.readLong(for: context.callerID, refused: context.refuse) { [self] in
       let poll = ChangePoll(context, query)
-      guard !poll.respond(isFinal: query.wait == 0, mayRetry: true) else { return }
+      guard !poll.respond(mustAnswer: query.wait == 0, mayRetry: true) else { return }
       history.add(poll)
-      context.endsWithCredential(poll)
+      context.endWhenCredentialExpires(poll)
       context.exchange.onDisconnect { [history, weak poll] in poll.map(history.remove) }
       deadlines.schedule(after: query.wait) { [history, weak poll] in
         guard let poll else { return }
         history.remove(poll)
         // The thread of the deadlines reads no store.
-        history.run { _ = poll.respond(isFinal: true) }
+        history.run { _ = poll.respond(mustAnswer: true) }
       }
       // A save may have been committed between the first read and the subscription.
-      if poll.respond(isFinal: false, mayRetry: true) { history.remove(poll) }
+      if poll.respond(mustAnswer: false, mayRetry: true) { history.remove(poll) }
     }
   }
 
@@ -111,15 +111,15 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     position = Mutex(query.start)
   }
 
-  func historyDidChange() -> Bool { respond(isFinal: false) }
+  func historyDidChange() -> Bool { respond(mustAnswer: false) }
 
-  /// Responds if there are saves or an error, and in any case if `isFinal` or at the service's end.
+  /// Responds if there are saves or an error, and in any case if `mustAnswer` or at the service's end.
   /// Returns true once it has responded, or another service does so.
   ///
   /// - Parameter mayRetry: true for the reads of the request itself; another service may repeat them.
-  func respond(isFinal: Bool, mayRetry: Bool = false) -> Bool {
+  func respond(mustAnswer: Bool, mayRetry: Bool = false) -> Bool {
     let service = context.service
-    let isFinal = isFinal || service.isDraining
+    let mustAnswer = mustAnswer || service.isDraining
     let result: Result<ChangeHistory?, StoreError>
     do {
       let start = position.withLock { $0 }
@@ -129,7 +129,7 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
       result = .failure(error)
     }
     let hasSaves = (try? result.get()).map { $0.map { !$0.saves.isEmpty } ?? false } ?? false
-    if case .success(let history?) = result, !hasSaves, !isFinal {
+    if case .success(let history?) = result, !hasSaves, !mustAnswer {
       position.withLock { $0 = history.to }
       return false
     }

@@ -17,7 +17,9 @@ struct BatchedSnapshot {
   /// The tag of the tokens that the caller receives, which depends on its permissions.
   private let tag: UInt32?
   /// The index of the fetch that is being read.
-  private var index = 0
+  private var index: Int?
+  /// True if a fetch was read, also one that has not changed.
+  private var isAnyRead = false
   /// The diffs, snapshots and problems by the fetches' index.
   private var results: [Int: [UInt8]] = [:]
   /// The bytes of the results and the fetches' names.
@@ -39,7 +41,7 @@ struct BatchedSnapshot {
   /// Returns nil if the body would be too large. Resumed fetches that have neither a diff nor a snapshot
   /// by `end` get a problem.
   ///
-  /// - Throws: ``StoreError/queryTimeout`` if the time ends before anything is read.
+  /// - Throws: ``StoreError/queryTimeout`` if the time ends before any fetch is read.
   mutating func read(
     _ transaction: any StoreReadTransaction, until end: ContinuousClock.Instant
   ) throws(StoreError) -> [UInt8]? {
@@ -47,7 +49,9 @@ struct BatchedSnapshot {
     let rest = try readDiffs(transaction, within: min(Self.diffTime, time / 2))
     try readSnapshots(ofResumed: rest, transaction, until: end)
     let left = max(.zero, ContinuousClock.now.duration(to: end))
-    try transaction.withTimeLimit(left) { () throws(StoreError) in try readNew(transaction) }
+    try transaction.withTimeLimit(left) { () throws(StoreError) in
+      try readSnapshotsWithoutToken(transaction)
+    }
     return size > maxBytes ? nil : body(transaction.token)
   }
 
@@ -61,8 +65,11 @@ struct BatchedSnapshot {
       named.start.map { GroupFetch(index: index, plan: named.plan, since: $0) }
     }
     let known = try TransactionDiffs(transaction, model: service.store.model).diffs(
-      of: resumed, columns: service.store.columns, within: time, upTo: maxBytes
-    ) { index = $0 }.answers
+      of: resumed, columns: service.store.columns, within: time, upTo: maxBytes,
+      willRead: { index = $0 }
+    ).answers
+    isAnyRead = known.contains { $0.value != .expired }
+    index = nil
     for (index, answer) in known {
       guard case .diff(let diff) = answer else { continue }
       itemCount += diff.itemCount
@@ -89,12 +96,15 @@ struct BatchedSnapshot {
     }
   }
 
-  private mutating func readNew(_ transaction: any StoreReadTransaction) throws(StoreError) {
+  /// Reads the snapshots of the fetches without a token.
+  private mutating func readSnapshotsWithoutToken(
+    _ transaction: any StoreReadTransaction
+  ) throws(StoreError) {
     for index in fetches.indices where fetches[index].start == nil && size <= maxBytes {
       self.index = index
       do throws(StoreError) {
         try readSnapshot(of: index, transaction)
-      } catch .queryTimeout where !results.isEmpty {
+      } catch .queryTimeout where isAnyRead {
         return
       }
     }
@@ -110,6 +120,7 @@ struct BatchedSnapshot {
   }
 
   private mutating func add(_ json: [UInt8], of index: Int) {
+    isAnyRead = true
     results[index] = json
     size += json.count + fetches[index].name.utf8.count
   }
@@ -123,17 +134,20 @@ struct BatchedSnapshot {
   }
 
   /// The problem of an error, with the name of the fetch that was being read.
-  func problem(_ error: StoreError) -> Problem {
-    fetches.indices.contains(index)
-      ? Problem(error).of(fetch: fetches[index].name) : Problem(error)
+  func problem(_ error: StoreError) -> Problem { named(Problem(error)) }
+
+  private func named(_ problem: Problem) -> Problem {
+    index.map { problem.of(fetch: fetches[$0].name) } ?? problem
   }
 
   /// The problem after ``read(_:until:)`` has returned nil.
   var tooLarge: Problem {
-    Problem.badRequest(
-      "answer-too-large", "The answers to these fetches have more than \(maxBytes) bytes together.",
-      hint: "a smaller `limit` or `select` makes them smaller, and a stream sends them one by one"
-    ).of(fetch: fetches[index].name)
+    named(
+      Problem.badRequest(
+        "answer-too-large",
+        "The answers to these fetches have more than \(maxBytes) bytes together.",
+        hint: "a smaller `limit` or `select` makes them smaller, and a stream sends them one by one"
+      ))
   }
 }
 

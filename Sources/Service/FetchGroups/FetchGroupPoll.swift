@@ -20,7 +20,7 @@ extension Service {
     let wait = Duration.seconds(group.wait ?? configuration.defaultWait)
     let poll = FetchGroupPoll(context, group.fetches, wait: wait)
     poll.begin()
-    context.endsWithCredential(poll)
+    context.endWhenCredentialExpires(poll)
   }
 }
 
@@ -52,7 +52,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
       named.start.map { GroupFetch(index: index, plan: named.plan, since: $0) }
     }
     let engine = context.service.engine
-    engine.follow(starts, isFinal: wait <= .zero, for: context.callerID.name, self)
+    engine.follow(starts, mustAnswer: wait <= .zero, for: context.callerID.name, self)
     // Called at once if the client has left; a cancellation before `follow` would have no effect.
     context.exchange.onDisconnect { [weak self] in self?.end() }
     schedule(after: ContinuousClock.now.duration(to: deadline)) { engine.endCatchUps(of: $0) }

@@ -74,7 +74,7 @@ final class FetchGroupStream: ServedStream, GroupWaiter {
       end(problem)
     } else if let starts {
       // New fetches are answered at once, so that the client gets a token for all.
-      service.engine.follow(starts, isFinal: !starts.isEmpty, for: callerID.name, self)
+      service.engine.follow(starts, mustAnswer: !starts.isEmpty, for: callerID.name, self)
     } else {
       queryEvents()
     }

@@ -66,7 +66,7 @@ extension Service {
         fetch.plan, object: fetch.object, since: start(since: fetch.since),
         until: .now + .seconds(wait), for: context.callerID.name, waiter)
       // Both may cancel at once, which has an effect only after `follow`.
-      context.endsWithCredential(waiter)
+      context.endWhenCredentialExpires(waiter)
       context.exchange.onDisconnect { [engine, weak waiter] in
         if let waiter { engine.cancel(waiter) }
       }

@@ -36,7 +36,7 @@ extension Service {
   func cachedResponse(to context: RequestContext) -> PreparedResponse? {
     guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream
     else { return nil }
-    let isKnown = context.request.namesETag(entry.etag)
+    let isKnown = context.request.ifNoneMatchContains(entry.etag)
     context.tracker?.record(items: entry.count)
     let response = entry.response(in: store, notModified: isKnown) { old in
       let others = old.headers.filter { $0.name != "LiveFetch-Token" }
@@ -86,7 +86,7 @@ extension Service {
     let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? json))
     // With length 0: older HTTP parsers, such as that of wrk, wait for as many bytes as are named.
     let notModified = HTTPResponse(status: 304, headers: headers)
-    let isKnown = context.cacheKey != nil && context.request.namesETag(etag)
+    let isKnown = context.cacheKey != nil && context.request.ifNoneMatchContains(etag)
     context.send(isKnown ? notModified : full)
     guard isTracked, full.body.bytes.count < 1 << 20, let key = context.cacheKey,
       cache.isWanted(key)

@@ -98,7 +98,7 @@ extension RequestContext {
       (name: "Content-Type", value: "application/json"),
       (name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag),
     ]
-    if !query.hasFoundReferences, request.namesETag(etag) {
+    if !query.hasFoundReferences, request.ifNoneMatchContains(etag) {
       return respond(HTTPResponse(status: 304, headers: headers))
     }
     respond(HTTPResponse(headers: headers, body: .bytes(object.json)))

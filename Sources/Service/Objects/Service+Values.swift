@@ -1,4 +1,5 @@
-// `GET` of one attribute of an object: its bytes, or a range of them.
+// `GET` and `HEAD` of one attribute of an object → its bytes, or a range of them, with their media type and
+// entity tag. NULL is 204; an object that does not exist, or that the caller may not read, is 404.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -9,7 +10,7 @@ struct ValueQuery: Sendable {
   let entity: Int
   let attribute: Int
   /// The plan that contains the object if access rules permit the caller to read it; nil without rules.
-  let object: FetchPlan?
+  let accessPlan: FetchPlan?
 }
 
 extension Service {
@@ -23,19 +24,19 @@ extension Service {
         hint: nearestName(to: name, among: entity.attributeNames))
     }
     guard let id = target.id else { throw Self.noSuchObject }
-    let object = FetchPlan(
+    let accessPlan = FetchPlan(
       definition: ResultDefinition(entity: target.entity, predicate: .everything)
     ).restricted(by: access)
     return .value(
       ValueQuery(
         id: id, entity: target.entity, attribute: index,
-        object: object.definition.access == nil ? nil : object))
+        accessPlan: accessPlan.definition.access == nil ? nil : accessPlan))
   }
 
   func queryValue(_ query: ValueQuery, _ context: RequestContext) {
     context.query { [store] queryClass throws(StoreError) in
       try store.rawValue(
-        of: query.id, entity: query.entity, attribute: query.attribute, within: query.object,
+        of: query.id, entity: query.entity, attribute: query.attribute, within: query.accessPlan,
         queryClass: queryClass)
     } then: { value throws(Problem) in
       guard let value else { throw Self.noSuchObject }
@@ -49,6 +50,7 @@ extension RequestContext {
     guard let bytes = value.bytes else {
       return respond(HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")]))
     }
+    // A text and a binary value with the same bytes differ in Content-Type, so their tags differ.
     let etag = EntityTag.strong(bytes, suffix: value.type == .string ? "-text" : "")
     var headers = [
       (name: "Content-Type", value: value.contentType),
@@ -56,8 +58,10 @@ extension RequestContext {
       (name: "Accept-Ranges", value: "bytes"),
       (name: "ETag", value: etag),
     ]
-    if request.namesETag(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
-    let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true
+    if request.ifNoneMatchContains(etag) {
+      return respond(HTTPResponse(status: 304, headers: headers))
+    }
+    let isCurrent = request.header("If-Range").map { $0 == etag } ?? true
     // RFC 9110, section 14.2, defines ranges for GET only.
     let header = isCurrent && request.method == "GET" ? request.header("Range") : nil
     let range = ByteRange(header, count: bytes.count)

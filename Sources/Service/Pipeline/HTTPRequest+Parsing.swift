@@ -69,7 +69,7 @@ extension HTTPRequest {
   }
 
   /// True if the client has the representation that `etag` identifies.
-  func namesETag(_ etag: String) -> Bool {
+  func ifNoneMatchContains(_ etag: String) -> Bool {
     if hasHeader("If-None-Match", etag) { return true }
     return headerValues("If-None-Match").contains { EntityTag.ifNoneMatch($0, names: etag) }
   }

@@ -1,7 +1,7 @@
 // One request in the pipeline: the results of the completed stages, and the right to respond.
 //
-// Enters: an HTTP request and its exchange. Leaves: one response. Promises: every response has the
-// common headers, which are added here and nowhere else.
+// Enters: an HTTP request and its exchange. Leaves: one response. `respond` and `refuse` add the
+// common headers; callers of `send` add them themselves.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -46,7 +46,7 @@ struct RequestContext: Sendable {
       name: caller?.credential ?? request.clientNetwork, connection: request.connectionNumber)
   }
 
-  /// The same request without its body, for a wait.
+  /// The same request without its body, which is then freed while the request waits for changes.
   var withoutBody: RequestContext {
     var context = self
     context.request = request.withoutBody
@@ -65,11 +65,11 @@ struct RequestContext: Sendable {
 // MARK: - Responses
 
 extension RequestContext {
-  /// `LiveFetch-Token` with the store's newest token, and ``headersBesideToken``.
-  var commonHeaders: [(name: String, value: String)] { [tokenHeader] + headersBesideToken }
+  /// `LiveFetch-Token` with the store's newest token, and ``headersWithoutToken``.
+  var commonHeaders: [(name: String, value: String)] { [tokenHeader] + headersWithoutToken }
 
-  /// The headers for browsers and caches, and those for browsers of other origins.
-  var headersBesideToken: [(name: String, value: String)] {
+  /// `X-Content-Type-Options`, `Vary: Authorization` if there are access rules, and the CORS headers.
+  var headersWithoutToken: [(name: String, value: String)] {
     let varies = service.hasAccessRules ? [(name: "Vary", value: "Authorization")] : []
     return [Service.noSniff] + varies + service.corsOrigins.headers(for: request)
   }
@@ -92,7 +92,7 @@ extension RequestContext {
 
   /// Responds with a stream of server-sent events.
   func respond(_ stream: some ServedStream) {
-    endsWithCredential(stream)
+    endWhenCredentialExpires(stream)
     exchange.setTag(RequestKind.stream.rawValue)
     let headers = EventOutput.headers + commonHeaders
     tracker?.record(headers: headers)

@@ -121,7 +121,7 @@ extension Service {
       throw Problem(StoreError.failed("a stored response cannot be read"))
     }
     if stored.isRepeated { response.headers.append(("Idempotency-Replayed", "true")) }
-    response.headers += context.headersBesideToken
+    response.headers += context.headersWithoutToken
     context.send(response)
   }
 }

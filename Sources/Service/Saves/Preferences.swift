@@ -1,10 +1,11 @@
 // The `Prefer` header (RFC 7240) of a request that saves → preferences.
 //
-// Promises: of two preferences of one name the first counts; a header that cannot be parsed, and a
-// preference that limits the change and cannot be parsed, is an error. Other preferences that are
-// not known are ignored, as RFC 7240 says.
+// Promises: of two preferences of one name the first counts. A malformed header, an invalid
+// `max-affected` or `handling`, and a misspelt `max-affected` are errors. Unknown preferences and unknown
+// values of `return` are ignored, as RFC 7240 says.
 
 import FetchModel
+import LiveFetchHTTPServer
 
 /// The preferences of a request that saves.
 struct Preferences: Sendable {
@@ -15,6 +16,7 @@ struct Preferences: Sendable {
 
   /// nil without the preference.
   private(set) var returned: Return?
+  private var hasReturn = false
   /// The maximum number of objects that a batch may change.
   private(set) var maxAffected: Int?
   private(set) var handling: Handling?
@@ -28,7 +30,9 @@ struct Preferences: Sendable {
 
   private mutating func add(_ preference: PreferenceParser.Preference) throws(Problem) {
     switch preference.name {
-    case "return": returned = returned ?? Return(rawValue: preference.value.lowercased())
+    case "return":
+      if !hasReturn { returned = Return(rawValue: preference.value.lowercased()) }
+      hasReturn = true
     case "max-affected":
       guard let count = Self.count(preference.value) else {
         throw .badPreference("`max-affected` takes a whole number, as in `max-affected=10`.")
@@ -78,69 +82,35 @@ private struct PreferenceParser {
     let value: String
   }
 
-  private var rest: Substring.UTF8View
+  private var scanner: HeaderValueScanner
 
-  init(_ header: String) { rest = header[...].utf8 }
+  init(_ header: String) { scanner = HeaderValueScanner(header) }
 
   /// Returns nil at the end of the header.
   mutating func next() throws(Problem) -> Preference? {
-    _ = read { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") || Self.isBlank($0) }
-    guard !rest.isEmpty else { return nil }
-    let name = read(while: Self.isNameByte).lowercased()
-    skipBlanks()
+    _ = scanner.read(while: { " \t,;".utf8.contains($0) })
+    guard !scanner.rest.isEmpty else { return nil }
+    let name = scanner.token().lowercased()
+    scanner.skipBlanks()
     var value = ""
-    if rest.first == UInt8(ascii: "=") {
-      rest.removeFirst()
-      skipBlanks()
+    if scanner.consume(UInt8(ascii: "=")) {
+      scanner.skipBlanks()
       value = try readValue()
-      skipBlanks()
+      scanner.skipBlanks()
     }
-    let isEnd = [nil, UInt8(ascii: ","), UInt8(ascii: ";")].contains(rest.first)
+    let isEnd = [nil, UInt8(ascii: ","), UInt8(ascii: ";")].contains(scanner.rest.first)
     guard !name.isEmpty, isEnd else { throw Self.malformed }
     return Preference(name: name, value: value)
   }
 
   private mutating func readValue() throws(Problem) -> String {
-    guard rest.first == UInt8(ascii: "\"") else { return read(while: Self.isValueByte) }
-    rest.removeFirst()
-    var value: [UInt8] = []
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "\"") { return String(decoding: value, as: UTF8.self) }
-      guard byte == UInt8(ascii: "\\") else {
-        value.append(byte)
-        continue
-      }
-      guard let escaped = rest.popFirst() else { break }
-      value.append(escaped)
+    guard scanner.consume(UInt8(ascii: "\"")) else {
+      return scanner.read { $0 > 0x20 && $0 != 0x7F && !",;\"".utf8.contains($0) }
     }
-    throw Self.malformed
-  }
-
-  private mutating func skipBlanks() { _ = read(while: Self.isBlank) }
-
-  private mutating func read(while isTaken: (UInt8) -> Bool) -> String {
-    let taken = rest.prefix(while: isTaken)
-    rest = rest[taken.endIndex...]
-    return String(decoding: taken, as: UTF8.self)
+    guard let text = scanner.quotedText() else { throw Self.malformed }
+    return text
   }
 
   private static let malformed = Problem.badPreference(
     "`Prefer` takes preferences separated by commas, as in `return=minimal, max-affected=10`.")
-
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-  private static func isValueByte(_ byte: UInt8) -> Bool {
-    byte > 0x20 && byte != 0x7F && byte != UInt8(ascii: ",") && byte != UInt8(ascii: ";")
-      && byte != UInt8(ascii: "\"")
-  }
-
-  /// A byte of a token (RFC 9110, section 5.6.2).
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-  }
 }

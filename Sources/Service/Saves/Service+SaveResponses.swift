@@ -20,7 +20,7 @@ extension Service {
     } catch {
       throw Problem(error)
     }
-    response.headers += context.headersBesideToken
+    response.headers += context.headersWithoutToken
     context.send(response)
   }
 

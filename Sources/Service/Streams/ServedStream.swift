@@ -57,7 +57,7 @@ struct EventOutput {
   }
 }
 
-/// A stream of a fetch, of many, or of the history. It decides what is read and sent.
+/// A stream of a fetch, of many, or of the history. The conforming type decides what is read and sent.
 protocol ServedStream: StreamSource, CredentialHolder {
   var service: Service { get }
   /// Identifies the caller in fair queues.

@@ -93,7 +93,7 @@ extension Set<ManagedObject> {
 }
 
 extension ManagedObjectContext {
-  /// Calls `handler` for each event of a kind, until the token is released.
+  /// Calls `handler` for each event of a kind, until the token is released or cancelled.
   ///
   /// - Parameters:
   ///   - event: the kind of event.
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
     _ event: Event.Type, isolation: isolated (any Actor)? = #isolation,
     _ handler: @escaping (Event) -> Void
   ) -> ObservationToken {
-    if event == ObjectsDidChange.self { sendPendingChanges(on: isolation) }
+    if event == ObjectsDidChange.self { enableScheduledSending(on: isolation) }
     let number = observers.add { received in if let event = received as? Event { handler(event) } }
     return ObservationToken { [weak observers] in observers?.remove(number) }
   }
@@ -119,8 +119,9 @@ extension ManagedObjectContext {
     return ContextEvents(buffer: sender.buffer, token: token)
   }
 
-  /// Sends pending changes from now on when `isolation` has finished its current code.
-  private func sendPendingChanges(on isolation: isolated (any Actor)?) {
+  /// From now on, changes are sent when `isolation` has finished its current code. Does nothing outside
+  /// an actor.
+  private func enableScheduledSending(on isolation: isolated (any Actor)?) {
     guard let isolation, schedulePendingChanges == nil else { return }
     let reference = IsolatedReference(self, on: isolation)
     schedulePendingChanges = {
@@ -143,10 +144,10 @@ extension ManagedObjectContext {
   /// Sends the changes since the last event. Fetches, merges and saves do this automatically.
   public func processPendingChanges() {
     guard !pending.isEmpty else { return }
-    var received = pending
+    var event = pending
     pending = ObjectsDidChange()
-    received.updatedObjects.subtract(received.insertedObjects)
-    observers.notify(received)
+    event.updatedObjects.subtract(event.insertedObjects)
+    observers.notify(event)
   }
 }
 

@@ -75,7 +75,7 @@ extension ManagedObjectContext {
   private func twin(of object: ManagedObject, _ layout: EntityLayout) -> ManagedObject {
     registerTwin(of: object, layout, .stored) { twin in
       twin.row = object.row
-      (twin.rowReading, twin.readings) = (object.rowReading, object.readings)
+      (twin.rowReadTime, twin.readTimes) = (object.rowReadTime, object.readTimes)
     }
   }
 
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     var ids: [String: ObjectID] = [:]
     for object in objects where object.isInserted || isNewAbove(key(of: object)) {
       guard case .temporary(let name) = object.objectID,
-        root.sending?.isNamed(object.objectID) != true,
+        root.sending?.containsInsertion(of: object.objectID) != true,
         root.registry[key(of: object)]?.object?.queued == nil,
         let type = type(of: object) as? any ManagedObjectType.Type
       else { continue }

@@ -32,10 +32,10 @@ extension ManagedObjectContext {
   /// deleted, or have other values. Sends a request for each thousand of them, and none if no object is
   /// in memory.
   func rereadRemoved<Element: Fetchable>(
-    _ diff: Diff, of type: Element.Type, isolation: isolated (any Actor)?
+    _ diff: Diff, of _: Element.Type, isolation: isolated (any Actor)?
   ) async {
     guard !diff.deleted.isEmpty, let type = Element.self as? any ManagedEntity.Type else { return }
-    var changes = RemoteChanges()
+    var changes = StoreChanges()
     changes.ids[type.entityName] = Set(diff.deleted.map(\.id))
     await root.awaitRunningSave(isolation: isolation)
     try? await root.reread(changes, isolation: isolation)
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
       for name in object.edits.keys { object.bases[name] = object.row[name] ?? .null }
     } else {
       revert(object)
-      object.showQueued()
+      object.discardUnqueuedEdits()
       updates.remove(object)
       pending.updatedObjects.remove(object)
     }
@@ -85,11 +85,12 @@ extension ManagedObjectContext {
   }
 
   /// Reads what a save changed beyond the values sent. If the history or an object cannot be read, the
-  /// context's token does not advance: the next save or merge reads it.
-  func takeOverSave(
+  /// context's token does not advance: the next save or merge reads it. A context without a token starts
+  /// at the save's token, even if the read fails.
+  func readEffects(
     _ draft: ContextSave, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
-    var own = RemoteChanges()
+    var own = StoreChanges()
     for origin in draft.origins {
       own.insert(origin.entity, origin.objectID)
     }
@@ -125,15 +126,15 @@ extension ManagedObjectContext {
   // MARK: - Changes of the store
 
   /// The objects that saves changed.
-  struct RemoteChanges {
+  struct StoreChanges {
     /// The ids of changed objects, by the names of entities.
     var ids: [String: Set<ObjectID>] = [:]
-    /// The entities of all these objects, and entities of which no ids are known.
+    /// The entities whose to-many relationships must be read again, and those of which no ids are known.
     var entities: Set<String> = []
-    /// True if the history does not reach back, so that everything may have changed.
+    /// True if the token has expired, so that everything may have changed.
     var isEverything = false
 
-    mutating func merge(_ other: RemoteChanges) {
+    mutating func merge(_ other: StoreChanges) {
       ids.merge(other.ids) { $0.union($1) }
       entities.formUnion(other.entities)
       isEverything = isEverything || other.isEverything
@@ -147,11 +148,11 @@ extension ManagedObjectContext {
 
   /// Reads the history after `start`.
   ///
-  /// - Returns: the changes and the token at their end, which is nil if the history does not reach back.
+  /// - Returns: the changes and the token at their end, which is nil if the token has expired.
   private func remoteChanges(
     since start: String, isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> (changes: RemoteChanges, token: String?) {
-    var changes = RemoteChanges()
+  ) async throws(ContextError) -> (changes: StoreChanges, token: String?) {
+    var changes = StoreChanges()
     var token = start
     do throws(ObjectStoreError) {
       while true {
@@ -166,7 +167,7 @@ extension ManagedObjectContext {
         if isEnd { return (changes, token) }
       }
     } catch {
-      guard error.endsHistory else { throw .store(error) }
+      guard error.isTokenExpired else { throw .store(error) }
       changes.isEverything = true
       return (changes, nil)
     }
@@ -175,20 +176,20 @@ extension ManagedObjectContext {
   /// Reads again the changed objects in memory, in every context of the tree, and the objects whose
   /// members may have changed. An object that is not found was deleted. Reports unreadable ones.
   private func reread(
-    _ changes: RemoteChanges, isolation: isolated (any Actor)?
+    _ changes: StoreChanges, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
     for affected in affectedObjects(by: changes) {
       let layout = affected.layout
       for chunk in affected.ids.sorted().chunks(of: 1000) {
-        let (items, reading) = try await items(
+        let (items, readTime) = try await items(
           layout, ids: chunk, extra: affected.loaded, isolation: isolation)
-        _ = readable(items, of: layout.type, asOf: reading) { item throws(MaterializationError) in
+        _ = readable(items, of: layout.type, asOf: readTime) { item throws(MaterializationError) in
           try check(item.propertyValues, layout, item)
           let key = RegistryKey(root: layout.root, id: .permanent(item.id))
-          update(item.propertyValues, of: key, asOf: reading)
+          update(item.propertyValues, of: key, asOf: readTime)
         }
         for id in Set(chunk).subtracting(items.map(\.id)) {
-          objectIsGone(RegistryKey(root: layout.root, id: .permanent(id)), asOf: reading)
+          handleDeletion(RegistryKey(root: layout.root, id: .permanent(id)), asOf: readTime)
         }
       }
     }
@@ -199,7 +200,7 @@ extension ManagedObjectContext {
     for context in branch {
       for object in context.registry.values.compactMap(\.object)
       where object.missing != nil && !object.hasEdits {
-        objectIsGone(context.key(of: object))
+        handleDeletion(context.key(of: object))
       }
     }
   }
@@ -214,7 +215,7 @@ extension ManagedObjectContext {
 
   /// The objects in memory that changed, and those whose members may have changed. O(these), unless
   /// everything may have changed.
-  private func affectedObjects(by changes: RemoteChanges) -> [AffectedObjects] {
+  private func affectedObjects(by changes: StoreChanges) -> [AffectedObjects] {
     var byClass: [ObjectIdentifier: [ManagedObject]] = [:]
     for context in branch {
       for object in context.objects(affectedBy: changes, familyNames) {
@@ -240,7 +241,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameter familyNames: the names of a class's entity and of those that share its ids.
   private func objects(
-    affectedBy changes: RemoteChanges, _ familyNames: (any ManagedEntity.Type) -> Set<String>
+    affectedBy changes: StoreChanges, _ familyNames: (any ManagedEntity.Type) -> Set<String>
   ) -> Set<ManagedObject> {
     guard !changes.isEverything else { return registeredObjects }
     var found: Set<ManagedObject> = []
@@ -263,7 +264,7 @@ extension ManagedObjectContext {
   }
 }
 
-extension ManagedObjectContext.RemoteChanges {
+extension ManagedObjectContext.StoreChanges {
   /// Adds one save of the history.
   fileprivate mutating func add(_ save: JSON) {
     for kind in ["inserted", "updated", "deleted"] {

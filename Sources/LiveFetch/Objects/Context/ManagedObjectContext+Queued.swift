@@ -68,7 +68,7 @@ extension ManagedObject {
   }
 
   /// Discards the edits, except those that wait in the store's queue.
-  func showQueued() {
+  func discardUnqueuedEdits() {
     discardEdits()
     guard let queued else { return }
     (edits, memberEdits) = (queued.edits, queued.memberEdits)
@@ -123,7 +123,7 @@ extension ManagedObjectContext {
     guard let isolation else { return }
     let reference = IsolatedReference(self, on: isolation)
     Task {
-      await save.ended()
+      await save.waitUntilAnswered()
       await reference.run { context, isolation in
         await context.processAnswers(isolation: isolation)
       }
@@ -151,7 +151,7 @@ extension ManagedObjectContext {
     settleAnswered()
     while !settledSaves.isEmpty {
       let (draft, receipt) = settledSaves.removeFirst()
-      await takeOverSave(draft, receipt, isolation: isolation)
+      await readEffects(draft, receipt, isolation: isolation)
     }
     processChangesOfTree()
   }
@@ -160,7 +160,7 @@ extension ManagedObjectContext {
   func awaitQueuedSaves(isolation: isolated (any Actor)?) async {
     settleAnswered()
     while let first = queuedSaves.first, first.hasInsertions, !first.save.isCertain {
-      await first.save.certain()
+      await first.save.waitUntilCertain()
       settleAnswered()
     }
   }

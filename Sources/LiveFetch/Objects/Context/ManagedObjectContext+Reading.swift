@@ -47,14 +47,14 @@ extension ManagedObjectContext {
     let (answer, state) = try await fetchState(body(of: asked), isolation: isolation)
     root.recordToken(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
-    let reading = Reading(saves: start, token: state.token)
+    let readTime = ReadTime(saves: start, token: state.token)
     let items = state.items
     try await completeItems(items, as: Element.self, isolation: isolation)
     let read: Readable<Element>
     if let decoded = await decodedInBackground(items, as: Element.self, isolation: isolation) {
       read = readable(decoded)
     } else {
-      read = readable(items, of: Element.self, asOf: reading) {
+      read = readable(items, of: Element.self, asOf: readTime) {
         item throws(MaterializationError) in
         try Element.materialize(extra.isEmpty ? item : item.without(extra), in: self)
       }
@@ -62,7 +62,7 @@ extension ManagedObjectContext {
     let elements = try read.orThrow()
     if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
       try await keepIncluded(
-        answer["included"], prefetch, of: elements, type, reading, isolation: isolation)
+        answer["included"], prefetch, of: elements, type, readTime, isolation: isolation)
     }
     processChangesOfTree()
     return withoutDeleted(read.unread.isEmpty ? items : read.items(of: items), elements)
@@ -115,9 +115,10 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> Readable<ManagedObject> {
     var objects = Readable<ManagedObject>()
     for chunk in ids.chunks(of: 1000) {
-      let (items, reading) = try await items(layout, ids: chunk, extra: extra, isolation: isolation)
+      let (items, readTime) = try await items(
+        layout, ids: chunk, extra: extra, isolation: isolation)
       try await completeItems(items, as: layout.type, isolation: isolation)
-      objects += readable(items, of: layout.type, asOf: reading) {
+      objects += readable(items, of: layout.type, asOf: readTime) {
         (item) throws(MaterializationError) in try register(item, as: layout.type)
       }
     }
@@ -126,7 +127,7 @@ extension ManagedObjectContext {
 
   func items(
     _ layout: EntityLayout, ids: [ObjectID], extra: [String], isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> (items: [Item], reading: Reading) {
+  ) async throws(ContextError) -> (items: [Item], readTime: ReadTime) {
     let start = saves
     let list = JSON.array(ids.map(\.predicateArgument))
     var body: [JSON.Member] = [
@@ -141,7 +142,7 @@ extension ManagedObjectContext {
     let state = try await fetchState(body, isolation: isolation).state
     root.recordToken(state.token)
     await learnDestinations(for: layout.type, isolation: isolation)
-    return (state.items, Reading(saves: start, token: state.token))
+    return (state.items, ReadTime(saves: start, token: state.token))
   }
 
   /// Reads the properties of subentities, which a fetch through a parent entity does not return.
@@ -180,7 +181,7 @@ extension ManagedObjectContext {
 
   /// Objects created from now on have values of `token`.
   func beginMaterializing(asOf token: String) {
-    currentReading = Reading(saves: saves, token: token)
+    currentReading = ReadTime(saves: saves, token: token)
   }
 
   func endMaterializing() { (currentReading, checkedLayout, completedItems) = (nil, nil, [:]) }
@@ -227,7 +228,7 @@ extension ManagedObjectContext {
   /// Creates objects from `included` and lets the objects that refer to them retain them.
   func keepIncluded(
     _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type,
-    _ reading: Reading, isolation: isolated (any Actor)?
+    _ readTime: ReadTime, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
     let types = entities(along: paths, from: type)
     var kept: [ManagedObject] = []
@@ -239,7 +240,7 @@ extension ManagedObjectContext {
       let items = objects.compactMap { Item(json: $0.value) }
       try await completeItems(items, as: type, isolation: isolation)
       kept +=
-        readable(items, of: type, asOf: reading) { (item) throws(MaterializationError) in
+        readable(items, of: type, asOf: readTime) { (item) throws(MaterializationError) in
           try register(item, as: type)
         }.elements
     }

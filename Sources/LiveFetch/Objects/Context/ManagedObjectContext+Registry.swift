@@ -104,21 +104,21 @@ extension ManagedObjectContext {
     if !completedItems.isEmpty, let whole = completedItems[key] {
       values = whole.propertyValues.merging(values)
     }
-    let reading = currentReading ?? Reading(saves: saves)
+    let readTime = currentReading ?? ReadTime(saves: saves)
     if let object = registry[key]?.object {
       try check(values, layout, item)
-      root.update(values, of: key, asOf: reading)
+      root.update(values, of: key, asOf: readTime)
       return object
     }
     if let problem = layout.problem(in: values) {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
     }
-    if parent != nil || !children.isEmpty { root.update(values, of: key, asOf: reading) }
+    if parent != nil || !children.isEmpty { root.update(values, of: key, asOf: readTime) }
     let object: ManagedObject = layout.type.init()
     object.objectID = .permanent(item.id)
     object.stage = .stored
     object.row = shown(values, of: key)
-    object.rowReading = reading
+    object.rowReadTime = readTime
     register(object, layout)
     object.awakeFromFetch()
     return object

@@ -105,7 +105,7 @@ extension ManagedObjectContext {
     do throws(ContextError) {
       submitted = try await send(&draft, isolation: isolation)
     } catch {
-      dropUnwanted(draft)
+      endFailedSave(draft)
       throw error
     }
     let summary = summary(of: draft)
@@ -116,7 +116,7 @@ extension ManagedObjectContext {
       removeSentValues()
       settle(draft, receipt, summary)
       endSending()
-      await takeOverSave(draft, receipt, isolation: isolation)
+      await readEffects(draft, receipt, isolation: isolation)
     case .queued(let save): keepQueued(draft, save, isolation: isolation)
     }
     processChangesOfTree()
@@ -257,24 +257,24 @@ extension ManagedObjectContext {
     updates.remove(object)
     if object.stage == .stored, object.hasUnsavedEdits { updates.insert(object) }
     let names = Array(sent.edits.keys) + Array(sent.memberEdits.keys)
-    let reading = Reading(saves: saves, token: receipt.token)
-    record(reading, of: names, isNew: isNew, object.row, key(of: object))
+    let readTime = ReadTime(saves: saves, token: receipt.token)
+    record(readTime, of: names, isNew: isNew, object.row, key(of: object))
   }
 
   /// Records how recent the saved values of an object are, here and in child contexts. An unsaved value
   /// of a child replaces the saved one from now on.
   private func record(
-    _ reading: Reading, of names: [String], isNew: Bool, _ saved: ItemValues, _ key: RegistryKey
+    _ readTime: ReadTime, of names: [String], isNew: Bool, _ saved: ItemValues, _ key: RegistryKey
   ) {
     if let object = registry[key]?.object {
-      object.record(reading, of: names.filter { object.row[$0] != nil })
+      object.record(readTime, of: names.filter { object.row[$0] != nil })
       if parent != nil {
         for name in object.bases.keys where isNew || names.contains(name) {
           object.bases[name] = names.contains(name) ? saved[name] : nil
         }
       }
     }
-    for child in children { child.context?.record(reading, of: names, isNew: isNew, saved, key) }
+    for child in children { child.context?.record(readTime, of: names, isNew: isNew, saved, key) }
   }
 
   /// Replaces temporary ids by permanent ones in every context of the tree. A previous object with

@@ -31,15 +31,15 @@ extension ManagedObjectContext {
 
   /// Merges stored values of an object into this context and its descendants.
   ///
-  /// - Parameter reading: when the values were read. Values older than the last save or read of a
+  /// - Parameter readTime: when the values were read. Values older than the last save or read of a
   ///   property are ignored.
-  func update(_ values: ItemValues, of key: RegistryKey, asOf reading: Reading) {
+  func update(_ values: ItemValues, of key: RegistryKey, asOf readTime: ReadTime) {
     var values = values
     if let object = registry[key]?.object {
-      if object.merge(values, asOf: reading) { pending.refreshedObjects.insert(object) }
+      if object.merge(values, asOf: readTime) { pending.refreshedObjects.insert(object) }
       values = object.overlaying(object.held(values))
     }
-    for child in children { child.context?.update(values, of: key, asOf: reading) }
+    for child in children { child.context?.update(values, of: key, asOf: readTime) }
   }
 
   /// Stored values overlaid by the unsaved changes of the parent contexts.
@@ -52,18 +52,18 @@ extension ManagedObjectContext {
 
   /// Handles a deletion in the store. A context with unsaved changes of the object keeps it, as do
   /// its descendants, so that saving them reports a conflict. An object that was read or saved after
-  /// `reading` has the id of the deleted one and stays.
-  func objectIsGone(_ key: RegistryKey, asOf reading: Reading? = nil) {
+  /// `readTime` has the id of the deleted one and stays.
+  func handleDeletion(_ key: RegistryKey, asOf readTime: ReadTime? = nil) {
     if let object = registry[key]?.object {
-      if let reading, reading.isOlder(than: object.latestReading) { return }
+      if let readTime, readTime.isOlder(than: object.latestReadTime) { return }
       guard !object.hasEdits else {
-        object.missing = reading ?? Reading(saves: saves)
+        object.missing = readTime ?? ReadTime(saves: saves)
         return
       }
       if object.stage == .stored { pending.deletedObjects.insert(object) }
       unregister(object, as: .gone)
     }
-    for child in children { child.context?.objectIsGone(key, asOf: reading) }
+    for child in children { child.context?.handleDeletion(key, asOf: readTime) }
   }
 
   // MARK: - Parent contexts
@@ -99,7 +99,7 @@ extension ManagedObjectContext {
     object.objectID = id
     object.stage = .stored
     object.row = above.everything(of: layout)
-    object.rowReading = Reading(saves: saves)
+    object.rowReadTime = ReadTime(saves: saves)
     register(object, layout)
     object.awakeFromFetch()
     return object

@@ -52,13 +52,13 @@ extension ManagedObjectContext {
     Set(unreadable.values).sorted { ($0.entity, $0.id) < ($1.entity, $1.id) }
   }
 
-  /// Creates elements from items that were read at `reading`. Leaves out and reports unreadable
+  /// Creates elements from items that were read at `readTime`. Leaves out and reports unreadable
   /// ones.
   func readable<Element>(
-    _ items: [Item], of type: Any.Type, asOf reading: Reading,
+    _ items: [Item], of type: Any.Type, asOf readTime: ReadTime,
     _ create: (Item) throws(MaterializationError) -> Element
   ) -> Readable<Element> {
-    currentReading = reading
+    currentReading = readTime
     makeRoom(for: items.count)
     var read = Readable<Element>()
     read.elements.reserveCapacity(items.count)

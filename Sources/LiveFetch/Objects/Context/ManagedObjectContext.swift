@@ -63,7 +63,7 @@ public final class ManagedObjectContext {
   /// The `Decodable` types that have a ``Fetchable/materialize(_:in:)`` of their own.
   var ownTypes: Set<ObjectIdentifier> = []
   /// When the values that are being turned into objects were read.
-  var currentReading: Reading?
+  var currentReading: ReadTime?
   /// The class of the last object that was made, which has no problem.
   var checkedLayout: EntityLayout?
   /// Complete items of subentities, while a parent entity's items are turned into objects.
@@ -219,10 +219,10 @@ public final class ManagedObjectContext {
     let kept = changed.filter { sending?.insertion(of: $0) != nil }
     for object in changed {
       if let sent = sending?.rollBack(object) {
-        object.showAgain(sent)
+        object.restore(sent)
       } else if object.queued != nil {
         revert(object)
-        object.showQueued()
+        object.discardUnqueuedEdits()
       } else if object.stage == .inserted {
         drop(object, as: .detached)
         continue
@@ -239,7 +239,7 @@ public final class ManagedObjectContext {
     updates = []
     deletions = []
     dropValueChanges()
-    for object in changed where object.missing != nil { objectIsGone(key(of: object)) }
+    for object in changed where object.missing != nil { handleDeletion(key(of: object)) }
     for context in branch { context.processPendingChanges() }
   }
 

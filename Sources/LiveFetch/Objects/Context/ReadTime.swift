@@ -4,7 +4,7 @@ import FetchModel
 
 /// The time at which values were read. Answers can arrive out of order: a diff that was sent before
 /// a save may arrive after it with older values.
-struct Reading {
+struct ReadTime {
   /// The number of saves of the context tree when the request was sent.
   let saves: Int
   /// The token of the answer; nil if it has none that can be compared.
@@ -16,7 +16,7 @@ struct Reading {
   }
 
   /// True if `other` is later. Tokens decide if they are comparable, otherwise the number of saves.
-  func isOlder(than other: Reading) -> Bool {
+  func isOlder(than other: ReadTime) -> Bool {
     guard let token, let later = other.token, token.epoch == later.epoch else {
       return saves < other.saves
     }
@@ -26,39 +26,39 @@ struct Reading {
 
 extension ManagedObject {
   /// When the value in `row` was read; nil if there is none.
-  func reading(of name: String) -> Reading? {
-    row[name] == nil ? nil : readings[name] ?? rowReading
+  func readTime(of name: String) -> ReadTime? {
+    row[name] == nil ? nil : readTimes[name] ?? rowReadTime
   }
 
   /// When the latest of the values in `row` was read.
-  var latestReading: Reading {
-    readings.values.reduce(rowReading) { $0.isOlder(than: $1) ? $1 : $0 }
+  var latestReadTime: ReadTime {
+    readTimes.values.reduce(rowReadTime) { $0.isOlder(than: $1) ? $1 : $0 }
   }
 
-  /// True if `row` has a newer value of the property than `reading`.
-  func isNewer(_ name: String, than reading: Reading) -> Bool {
-    self.reading(of: name).map { reading.isOlder(than: $0) } ?? false
+  /// True if `row` has a newer value of the property than `readTime`.
+  func isNewer(_ name: String, than readTime: ReadTime) -> Bool {
+    self.readTime(of: name).map { readTime.isOlder(than: $0) } ?? false
   }
 
   /// Merges stored values. Unsaved values and newer values are kept.
   ///
   /// - Returns: true if a visible value differs.
-  func merge(_ received: ItemValues, asOf reading: Reading) -> Bool {
-    if let gone = missing, !reading.isOlder(than: gone) { missing = nil }
-    let isNew = readings.isEmpty && !reading.isOlder(than: rowReading)
-    let current = isNew ? received : received.filter { !isNewer($0.key, than: reading) }
+  func merge(_ received: ItemValues, asOf readTime: ReadTime) -> Bool {
+    if let gone = missing, !readTime.isOlder(than: gone) { missing = nil }
+    let isNew = readTimes.isEmpty && !readTime.isOlder(than: rowReadTime)
+    let current = isNew ? received : received.filter { !isNewer($0.key, than: readTime) }
     let isShown = merge(current)
-    record(reading, of: current.names)
+    record(readTime, of: current.names)
     return isShown
   }
 
   /// Records when some values of `row` were read.
-  func record(_ reading: Reading, of names: some Collection<String>) {
-    if row.names.count <= names.count, !reading.isOlder(than: rowReading) {
-      rowReading = reading
-      readings = readings.filter { reading.isOlder(than: $0.value) }
+  func record(_ readTime: ReadTime, of names: some Collection<String>) {
+    if row.names.count <= names.count, !readTime.isOlder(than: rowReadTime) {
+      rowReadTime = readTime
+      readTimes = readTimes.filter { readTime.isOlder(than: $0.value) }
     } else {
-      for name in names { readings[name] = reading }
+      for name in names { readTimes[name] = readTime }
     }
   }
 }

@@ -1,14 +1,16 @@
-// A save in progress. The store may already have committed it.
+// The changes of a save in progress → answers whether an object or a property was sent, until the store
+// responds. The store may already have committed them.
 
 /// The changes that were sent and not answered yet.
 struct SentChanges {
   private var insertions: [ObjectIdentifier: ContextSave.Sent] = [:]
-  private var temporaryNames: Set<String> = []
+  private var temporaryIDs: Set<String> = []
   /// The sent properties of each object.
-  private var names: [ObjectIdentifier: Set<String>] = [:]
+  private var sentProperties: [ObjectIdentifier: Set<String>] = [:]
   /// The insertions that were rolled back in the meantime.
   private(set) var rolledBack: Set<ObjectIdentifier> = []
-  /// The number of sent changes of values that are still pending.
+  /// The number of ``ValueChange``s of this save at the front of the context's `valueChanges`; 0 after a
+  /// rollback.
   var valueCount: Int
 
   init(_ draft: ContextSave) {
@@ -17,7 +19,7 @@ struct SentChanges {
       switch origin {
       case .insertion(let sent):
         insertions[ObjectIdentifier(sent.object)] = sent
-        temporaryNames.insert(sent.name)
+        temporaryIDs.insert(sent.name)
         record(sent)
       case .update(let sent): record(sent)
       case .deletion, .value: break
@@ -26,12 +28,13 @@ struct SentChanges {
   }
 
   private mutating func record(_ sent: ContextSave.Sent) {
-    names[ObjectIdentifier(sent.object)] = Set(sent.edits.keys).union(sent.memberEdits.keys)
+    sentProperties[ObjectIdentifier(sent.object)] = Set(sent.edits.keys).union(
+      sent.memberEdits.keys)
   }
 
   /// True if a value of this property was sent: the stored value is about to change.
   func contains(_ name: String, of object: ManagedObject) -> Bool {
-    names[ObjectIdentifier(object)]?.contains(name) == true
+    sentProperties[ObjectIdentifier(object)]?.contains(name) == true
   }
 
   /// The sent state of a new object; nil if it was not sent as new.
@@ -40,8 +43,8 @@ struct SentChanges {
   }
 
   /// True if the store is about to assign an id to this new object.
-  func isNamed(_ id: ManagedObjectID) -> Bool {
-    if case .temporary(let name) = id { temporaryNames.contains(name) } else { false }
+  func containsInsertion(of id: ManagedObjectID) -> Bool {
+    if case .temporary(let name) = id { temporaryIDs.contains(name) } else { false }
   }
 
   /// Marks a new object as rolled back, and returns its sent state.
@@ -55,9 +58,8 @@ struct SentChanges {
 extension ManagedObjectContext {
   var isSending: Bool { sending != nil }
 
-  /// After a refused save: removes its new objects that were deleted or rolled back in the
-  /// meantime.
-  func dropUnwanted(_ draft: ContextSave) {
+  /// Ends a save that failed, and removes its new objects that were deleted or rolled back meanwhile.
+  func endFailedSave(_ draft: ContextSave) {
     let rolledBack = sending?.rolledBack ?? []
     sending = nil
     for case .insertion(let sent) in draft.origins {
@@ -84,7 +86,7 @@ extension ManagedObject {
   }
 
   /// Restores a new object that was changed or deleted during its save.
-  func showAgain(_ sent: ContextSave.Sent) {
+  func restore(_ sent: ContextSave.Sent) {
     discardEdits(since: sent)
     stage = .inserted
   }

@@ -78,13 +78,13 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   /// True if an object retained this one.
   var isRetained = false
   /// When `row` was read.
-  var rowReading = Reading(saves: 0)
+  var rowReadTime = ReadTime(saves: 0)
   /// When single values of `row` were read, if later.
-  var readings: [String: Reading] = [:]
+  var readTimes: [String: ReadTime] = [:]
   /// The changes that wait in the store's queue; nil if there are none.
   var queued: QueuedEdits?
   /// When the store no longer had the object; it is kept for its unsaved changes only.
-  var missing: Reading?
+  var missing: ReadTime?
   /// Notifies the observers of properties; nil before the first read.
   var registrar: ObservationRegistrar?
 

@@ -72,7 +72,7 @@ extension ModelFile {
   }
 
   private func differences(of declared: Entity, isStructure: Bool) -> [ModelFileProblem] {
-    guard let entity = entities.first(where: { $0.name == declared.name }) else {
+    guard let entity = entity(named: declared.name) else {
       return [ModelFileProblem("entities/\(declared.name)", "the model has no such entity")]
     }
     return differences(of: declared, from: entity, isStructure: isStructure)
@@ -84,8 +84,8 @@ extension ModelFile {
   ) -> [ModelFileProblem] {
     let place = "entities/\(entity.name)"
     var problems: [ModelFileProblem] = []
-    let attributes = chain(of: entity).flatMap(\.attributes)
-    let relationships = chain(of: entity).flatMap(\.relationships)
+    let attributes = attributes(of: entity.name)
+    let relationships = relationships(of: entity.name)
     for attribute in declared.attributes {
       if isStructure, relationships.contains(where: { $0.name == attribute.name }) { continue }
       guard let found = attributes.first(where: { $0.name == attribute.name }) else {
@@ -116,17 +116,6 @@ extension ModelFile {
       }
     }
     return problems
-  }
-
-  /// An entity and its ancestors.
-  private func chain(of entity: Entity) -> [Entity] {
-    var chain = [entity]
-    while let name = chain.last?.parent, chain.count < 32,
-      let parent = entities.first(where: { $0.name == name })
-    {
-      chain.append(parent)
-    }
-    return chain
   }
 }
 

@@ -1,4 +1,5 @@
-// Structures → the attributes that they declare.
+// Structures → entities of a model with the attributes that they declare, and problems for what a model
+// cannot have.
 
 import FetchModel
 
@@ -6,7 +7,7 @@ import FetchModel
 struct StructureReader {
   private(set) var entities: [ModelFile.Entity] = []
   private(set) var problems: [ModelFileProblem] = []
-  /// The structures whose `id` is not that of objects of a model.
+  /// A problem for each structure whose `id` is no integer.
   private(set) var idProblems: [ModelFileProblem] = []
 
   /// - Parameter types: those that are classes of managed objects are left out.
@@ -34,7 +35,7 @@ struct StructureReader {
         }
         continue
       }
-      // A key path is a value of a related object.
+      // A name with a dot belongs to a related object.
       guard !name.contains("."), !entity.attributes.contains(where: { $0.name == name }) else {
         continue
       }

@@ -7,12 +7,12 @@ struct UnsavedView<Element: Fetchable> {
   let request: FetchRequest<Element>
   /// nil if the classes do not declare everything in the request; stored values then decide.
   let evaluator: UnsavedEvaluator?
-  /// Objects with unsaved values, including new ones.
+  /// Objects with unsaved values, including new ones, and objects saved after the stored result.
   let candidates: [ManagedObject]
   /// Objects that will be deleted.
   let deleted: [ObjectID]
 
-  /// The request for all objects that are not evaluated here.
+  /// The request without deleted objects and, with an evaluator, without the candidates.
   var rest: FetchRequest<Element> {
     var rest = request
     let ids = evaluator == nil ? deleted : deleted + candidates.compactMap(\.objectID.permanentID)
@@ -48,26 +48,26 @@ struct UnsavedView<Element: Fetchable> {
 }
 
 extension Array {
-  /// Puts each new element before the first one whose place it precedes, those without a place last.
-  /// O(count + n log n) for n new elements.
+  /// Inserts each new element before the first one whose sort key its own precedes, those without a key
+  /// last. O(count + n log n) for n new elements.
   ///
-  /// - Parameter place: Returns an element's sort key; nil if it is unknown.
-  func inserting(_ new: [Element], place: (Element) -> [UInt8]?) -> [Element] {
-    let placed = new.map { (place: place($0), element: $0) }
-    var next = placed.compactMap { one in one.place.map { (place: $0, element: one.element) } }
-      .sorted { $0.place.precedes($1.place) }[...]
+  /// - Parameter sortKey: Returns an element's sort key; nil if it is unknown.
+  func inserting(_ new: [Element], sortKey: (Element) -> [UInt8]?) -> [Element] {
+    let keyed = new.map { (key: sortKey($0), element: $0) }
+    var next = keyed.compactMap { one in one.key.map { (key: $0, element: one.element) } }
+      .sorted { $0.key.precedes($1.key) }[...]
     var merged: [Element] = []
     merged.reserveCapacity(count + new.count)
     for element in self {
-      if !next.isEmpty, let here = place(element) {
-        while let first = next.first, first.place.precedes(here) {
+      if !next.isEmpty, let here = sortKey(element) {
+        while let first = next.first, first.key.precedes(here) {
           merged.append(first.element)
           next.removeFirst()
         }
       }
       merged.append(element)
     }
-    return merged + next.map(\.element) + placed.filter { $0.place == nil }.map(\.element)
+    return merged + next.map(\.element) + keyed.filter { $0.key == nil }.map(\.element)
   }
 }
 
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - section: groups the result; it precedes the request's order.
-  ///   - saved: saved changes that count as unsaved ones.
+  ///   - saved: the ids of saves that the stored result may not contain yet; treated as unsaved.
   ///   - rereads: true to read changed objects again, false to use the values in memory.
   func unsavedView<Element: Fetchable>(
     of request: FetchRequest<Element>, section: SortTerm? = nil,
@@ -100,7 +100,7 @@ extension ManagedObjectContext {
     }
     let gone = Set(deleted)
     let changed = Set(updated).subtracting(gone).sorted()
-    candidates += try await objects(below: type, with: changed, rereads: rereads, isolation)
+    candidates += try await objects(of: type, ids: changed, rereads: rereads, isolation)
     candidates.removeAll { $0.isDeleted || isDeletedAbove(key(of: $0)) }
     guard !candidates.isEmpty || !deleted.isEmpty else { return nil }
     return UnsavedView(
@@ -130,14 +130,14 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Objects with unsaved values, whose other values are read again: a fetch refreshes what it
-  /// finds.
+  /// Returns the registered objects with `ids`. With `rereads`, reads their stored values first.
   private func objects(
-    below type: any ManagedEntity.Type, with ids: [ObjectID], rereads: Bool,
+    of type: any ManagedEntity.Type, ids: [ObjectID], rereads: Bool,
     _ isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject] {
     let asked = rereads ? ids : ids.filter { registeredObject(type, .permanent($0)) == nil }
     let read = try await read(layout(of: type), ids: asked, isolation: isolation)
+    // The registry holds objects weakly.
     return withExtendedLifetime(read) { ids.compactMap { registeredObject(type, .permanent($0)) } }
   }
 

@@ -125,7 +125,7 @@ extension Bool: AttributeValue {
     }
   }
 
-  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+  public func attributeJSON() throws(UnreadableValue) -> JSON { .boolean(self) }
 }
 
 // MARK: - Texts, dates, bytes
@@ -143,7 +143,7 @@ extension String: AttributeValue {
     try json.text("a text")
   }
 
-  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+  public func attributeJSON() throws(UnreadableValue) -> JSON { .string(self) }
 }
 
 extension Instant: AttributeValue {
@@ -183,7 +183,7 @@ extension UUID: AttributeValue {
     return uuid
   }
 
-  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+  public func attributeJSON() throws(UnreadableValue) -> JSON { .string(uuidString.lowercased()) }
 }
 
 extension URL: AttributeValue {
@@ -192,7 +192,7 @@ extension URL: AttributeValue {
     return url
   }
 
-  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+  public func attributeJSON() throws(UnreadableValue) -> JSON { .string(absoluteString) }
 }
 
 extension Data: AttributeValue {
@@ -203,7 +203,8 @@ extension Data: AttributeValue {
     return Data(bytes)
   }
 
-  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+  /// Base64 text.
+  public func attributeJSON() throws(UnreadableValue) -> JSON { .string(base64EncodedString()) }
 }
 
 extension JSON: AttributeValue {
