@@ -3,7 +3,7 @@
 //
 // A resumed fetch is one with a token. Promises: every resumed fetch whose result may have changed is in
 // the response, because for a client a resumed fetch that is missing is unchanged. A fetch without a
-// token is left out if there is no time for it: its client requests it again.
+// token is left out if there is no time for it and another fetch has a result: its client requests it again.
 
 import FetchModel
 import LiveFetchThreads
@@ -18,8 +18,6 @@ struct BatchedSnapshot {
   private let tag: UInt32?
   /// The index of the fetch that is being read.
   private var index: Int?
-  /// True if a fetch was read, also one that has not changed.
-  private var isAnyRead = false
   /// The diffs, snapshots and problems by the fetches' index.
   private var results: [Int: [UInt8]] = [:]
   /// The bytes of the results and the fetches' names.
@@ -41,7 +39,7 @@ struct BatchedSnapshot {
   /// Returns nil if the body would be too large. Resumed fetches that have neither a diff nor a snapshot
   /// by `end` get a problem.
   ///
-  /// - Throws: ``StoreError/queryTimeout`` if the time ends before any fetch is read.
+  /// - Throws: ``StoreError/queryTimeout`` if the time ends and no fetch has a result.
   mutating func read(
     _ transaction: any StoreReadTransaction, until end: ContinuousClock.Instant
   ) throws(StoreError) -> [UInt8]? {
@@ -68,7 +66,6 @@ struct BatchedSnapshot {
       of: resumed, columns: service.store.columns, within: time, upTo: maxBytes,
       willRead: { index = $0 }
     ).answers
-    isAnyRead = known.contains { $0.value != .expired }
     index = nil
     for (index, answer) in known {
       guard case .diff(let diff) = answer else { continue }
@@ -104,7 +101,7 @@ struct BatchedSnapshot {
       self.index = index
       do throws(StoreError) {
         try readSnapshot(of: index, transaction)
-      } catch .queryTimeout where isAnyRead {
+      } catch .queryTimeout where !results.isEmpty {
         return
       }
     }
@@ -120,7 +117,6 @@ struct BatchedSnapshot {
   }
 
   private mutating func add(_ json: [UInt8], of index: Int) {
-    isAnyRead = true
     results[index] = json
     size += json.count + fetches[index].name.utf8.count
   }
