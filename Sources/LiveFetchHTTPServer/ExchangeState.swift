@@ -97,8 +97,12 @@ final class ExchangeState: Sendable {
       else { return (false, nil) }
       state.response = admits(response, &state) ? response : .response(render(.overloaded))
       if state.phase == .suspended {
-        // Saves a system call for each of many waiters that are woken together.
-        if wakeups == nil, connection.peerHasClosed { state.ownSocket = connection.silenceSocket() }
+        // Saves a system call for each of many waiters that are woken together. One of those that has
+        // closed its sending side gets no answer.
+        let isOneOfMany = (wakeups?.count ?? 0) >= 64
+        if !isOneOfMany, connection.peerHasClosed {
+          state.ownSocket = connection.silenceSocket()
+        }
         Self.resume(&state, wakeups)
       }
       if response.stream != nil { return (true, nil) }

@@ -254,14 +254,16 @@ extension ServerContext {
   private func deliver(
     _ response: AnyHTTPResponse, _ exchange: ExchangeState, _ handle: ConnectionHandle
   ) -> MHD_Result {
-    if exchange.intake.isChunked { exchange.connection.isClosing.store(true, ordering: .relaxed) }
+    if exchange.intake.isChunked {
+      exchange.connection.isClosing.store(true, ordering: .relaxed)
+      exchange.extraHeaders.append(("Connection", "close"))
+    }
     handler.didBeginResponse(
       tag: exchange.tag.load(ordering: .relaxed), status: sendableStatus(response.status),
       nanosecondsSinceRequest: Deadlines.now &- exchange.began)
     switch response {
     case .prepared(let prepared): return queue(prepared, status: prepared.status, exchange, handle)
-    case .response(var response):
-      if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
+    case .response(let response):
       let reservation = response.body.count == 0 ? nil : exchange.takeReservation()
       let prepared = PreparedResponse(response, reservation)
       return queue(prepared, status: sendableStatus(response.status), exchange, handle)

@@ -11,11 +11,14 @@ public final class WakeupBatch {
   private static let most = 256
 
   private var waiting: [(wakeup: WakeupEvent, count: Int)] = []
+  /// The number of resumptions so far.
+  private(set) var count = 0
 
   /// Makes an empty batch.
   public init() {}
 
   func add(_ wakeup: WakeupEvent) {
+    count += 1
     guard let place = waiting.firstIndex(where: { $0.wakeup === wakeup }) else {
       return waiting.append((wakeup, 1))
     }

@@ -18,7 +18,9 @@ public protocol OrderedPredicateValue: PredicateValue {}
 public protocol NumericPredicateValue: OrderedPredicateValue {}
 
 extension NumericPredicateValue where Self: BinaryInteger {
-  public var literal: Literal { .integer(Int64(truncatingIfNeeded: self)) }
+  public var literal: Literal {
+    Int64(exactly: self).map { .integer($0) } ?? .double(Double(self))
+  }
 }
 
 extension Int: NumericPredicateValue {}

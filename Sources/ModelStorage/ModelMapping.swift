@@ -274,7 +274,10 @@ package struct ModelMapping {
       guard let existing = found[file.root(of: entity.name)] else { continue }
       for names in entity.uniquenessConstraints {
         let columns = names.compactMap { columnName($0, of: entity.name, in: existing) }
-        guard columns.count == names.count, !existing.hasUnique(columns) else { continue }
+        // The index of a subentity's constraint has its objects as the condition.
+        guard columns.count == names.count,
+          !existing.hasUnique(columns, isPartial: entity.parent != nil)
+        else { continue }
         problems.append(
           "\(entity.name).\(names.joined(separator: ", ")) has to be unique, and `\(existing.name)` has "
             + "no unique index of \(columns.map { "`\($0)`" }.joined(separator: ", "))")
@@ -343,12 +346,15 @@ extension ModelMapping {
 
 extension TableDescription {
   /// True if a unique index, or the key, covers exactly these columns.
-  fileprivate func hasUnique(_ columns: [String]) -> Bool {
+  ///
+  /// - Parameter isPartial: true if an index with a condition suffices.
+  fileprivate func hasUnique(_ columns: [String], isPartial: Bool) -> Bool {
     let requested = Set(columns.map(folded))
     return Set(primaryKey.map(folded)) == requested
       || uniqueIndexes.contains { index in
         let parts = index.parts.compactMap { $0.column.map(folded) }
         return parts.count == index.parts.count && Set(parts) == requested
+          && (isPartial || index.condition == nil)
       }
   }
 }

@@ -20,6 +20,13 @@ extension ScalarSet {
   /// `\v`, and what `.` does not take.
   static let lineEnds = ScalarSet([0x0A...0x0D, 0x85...0x85, 0x2028...0x2029])
 
+  // The complements, shared by all patterns: each has hundreds of spans.
+  static let noWord = word.complement
+  static let noDigit = digits.complement
+  static let noSpace = space.complement
+  static let noHorizontalSpace = horizontalSpace.complement
+  static let noLineEnd = lineEnds.complement
+
   /// Property names allowed in `\p{name=value}`. The closed list bounds the number of cached sets.
   private static let families: Set<String> = [
     "gc", "generalcategory", "sc", "script", "scx", "scriptextensions", "blk", "block",

@@ -36,16 +36,21 @@ extension PatternParser {
     guard let letter = peek(1) else { return nil }
     let set: ScalarSet
     switch letter {
-    case "d", "D": set = .digits
-    case "w", "W": set = .word
-    case "s", "S": set = .space
-    case "h", "H": set = .horizontalSpace
-    case "v", "V": set = .lineEnds
+    case "d": set = .digits
+    case "D": set = .noDigit
+    case "w": set = .word
+    case "W": set = .noWord
+    case "s": set = .space
+    case "S": set = .noSpace
+    case "h": set = .horizontalSpace
+    case "H": set = .noHorizontalSpace
+    case "v": set = .lineEnds
+    case "V": set = .noLineEnd
     case "p", "P": return try parseNamedProperty(isNegated: letter == "P")
     default: return nil
     }
     offset += 2
-    return "DWSHV".unicodeScalars.contains(letter) ? set.complement : set
+    return set
   }
 
   /// Parses `\p{Lu}`, `\p{Script=Greek}` or `\pL`.

@@ -13,7 +13,9 @@ extension PostgresStore {
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try withCancellation(isCancelled, until: nil) { () throws(StoreError) in
-      try transaction { transaction throws(StoreError) in try body(transaction) }
+      try transaction(waitsFirst: true) { transaction throws(StoreError) in
+        try body(transaction)
+      }
     }
   }
 
@@ -27,16 +29,19 @@ extension PostgresStore {
   /// store and of the request. If changes are recorded, returns once the commits that it has read are on
   /// the server's disk: a crash does not undo them.
   ///
-  /// - Parameter isRepeatable: true if `body` only reads and returns. It runs again on a newer state if another
-  ///   program has replaced a table that it reads (`busy`).
+  /// - Parameters:
+  ///   - isRepeatable: true if `body` only reads and returns. It runs again on a newer state if another
+  ///     program has replaced a table that it reads (`busy`).
+  ///   - waitsFirst: true if `body` sends responses itself: the commits are on disk when it begins.
   func transaction<Result>(
-    isRepeatable: Bool = false, _ body: (PostgresReadTransaction) throws(StoreError) -> Result
+    isRepeatable: Bool = false, waitsFirst: Bool = false,
+    _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let deadline = readDeadline
     while true {
       var outcome: Swift.Result<Result, StoreError>?
       try withReadErrors { () throws(PostgresError) in
-        try withReadTransaction(until: deadline) { transaction in
+        try withReadTransaction(until: deadline, waitsFirst: waitsFirst) { transaction in
           outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         }
       }
@@ -60,11 +65,12 @@ extension PostgresStore {
   /// Runs `body` in a read transaction. If the transaction cannot begin, because of a deadlock, a
   /// prepared statement that is out of date, or a connection that the server has closed, begins again.
   private func withReadTransaction(
-    until deadline: ContinuousClock.Instant, _ body: (PostgresReadTransaction) -> Void
+    until deadline: ContinuousClock.Instant, waitsFirst: Bool,
+    _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     var hasRun = false
     try retrying(unlessRun: hasRun, until: deadline) { connection throws(PostgresError) in
-      try withSnapshot(on: connection) { transaction in
+      try withSnapshot(on: connection, waitsFirst: waitsFirst) { transaction in
         hasRun = true
         body(transaction)
       }
@@ -113,9 +119,9 @@ extension PostgresStore {
   }
 
   /// Begins a read transaction on the connection, runs `body` in it, and ends it. If changes are recorded,
-  /// waits until the commits that were read are on the server's disk.
+  /// waits until the commits that were read are on the server's disk, before `body` or after it.
   private func withSnapshot(
-    on connection: PostgresConnection, _ body: (PostgresReadTransaction) -> Void
+    on connection: PostgresConnection, waitsFirst: Bool, _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     guard tracked != nil else {
       var hasBegun = false
@@ -135,11 +141,21 @@ extension PostgresStore {
     let (token, logEnd) = try HistoryTransaction.read(lockable, on: connection) {
       history throws(PostgresError) in
       let token = Token(history.position)
+      var isFlushed = history.isFlushed
+      if waitsFirst, !isFlushed {
+        try connection.waitForLogFlush(upTo: history.logEnd) { [pool] () throws(PostgresError) in
+          try pool.withConnection(until: connection.deadline ?? .now) {
+            other throws(PostgresError) in
+            try other.commitMessage()
+          }
+        }
+        isFlushed = true
+      }
       // Recorded before `body`, which may send diffs: a client with a diff must not get an older snapshot
       // from the cache.
-      if history.isFlushed { newest.record(token) }
+      if isFlushed { newest.record(token) }
       body(readTransaction(on: connection, initialToken: token, history: history))
-      return (token, history.isFlushed ? nil : history.logEnd)
+      return (token, isFlushed ? nil : history.logEnd)
     }
     if let logEnd { try connection.waitForLogFlush(upTo: logEnd) }
     newest.record(token)

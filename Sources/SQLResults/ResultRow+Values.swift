@@ -147,19 +147,26 @@ extension [UInt8] {
   /// Appends a JSON array of ids, its integers beyond ±2^53 as strings.
   @usableFromInline
   mutating func append(idsWithLargeOnesAsStrings array: UnsafeBufferPointer<UInt8>) {
-    let ids = array.dropFirst().dropLast()
-    // Text ids are no integers.
-    guard let first = ids.first, first != 0x22 else { return append(ids: array) }
-    append(0x5B)
-    for (index, digits) in ids.split(separator: 0x2C).enumerated() {
-      if index > 0 { append(0x2C) }
-      let id = Int64(String(decoding: digits, as: UTF8.self))
+    var rest = array[...]
+    while let byte = rest.first {
+      // A text with its escapes, the digits of a number, or one of the other bytes.
+      var length = 1
+      if byte == 0x22 {
+        while length < rest.count, rest[rest.startIndex + length] != 0x22 {
+          length += rest[rest.startIndex + length] == 0x5C ? 2 : 1
+        }
+        length = Swift.min(length + 1, rest.count)
+      } else if byte == 0x2D || byte &- 0x30 < 10 {
+        length = rest.prefix { ![0x2C, 0x5D].contains($0) }.count
+      }
+      let part = rest.prefix(length)
+      let id = byte == 0x22 ? nil : Int64(String(decoding: part, as: UTF8.self))
       let isLarge = id.map { $0.magnitude > 1 << 53 } ?? false
       if isLarge { append(0x22) }
-      append(contentsOf: digits)
+      append(ids: UnsafeBufferPointer(rebasing: part))
       if isLarge { append(0x22) }
+      rest = rest.dropFirst(length)
     }
-    append(0x5D)
   }
 
   @usableFromInline

@@ -38,7 +38,11 @@ extension ResultTransaction {
       guard let json = try? JSON(parsing: Array(text)),
         case .array(let elements) = json
       else { return true }
-      found.formUnion(elements.compactMap { entity.objectID($0) })
+      // An integer key may hold a text or a fraction.
+      found.formUnion(
+        elements.compactMap { json in
+          json.string.map { entity.objectID($0) } ?? entity.objectID(json)
+        })
       // Every id found becomes an object of the response.
       try checkResponse(found.count * ExpandedObject.fewestBytes)
       return true

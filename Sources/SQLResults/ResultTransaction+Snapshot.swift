@@ -90,11 +90,14 @@ extension ResultTransaction {
     let restriction = IDRestriction(key: table.key, ids: [id])
     let name = composer.schema.dialect.output(quoted(column.name), column.output)
     let sql =
-      "SELECT \(name) FROM \(table.quotedName) WHERE \(restriction.condition(nil))"
+      "SELECT \(name), \(table.key.idExpression(nil)) FROM \(table.quotedName) "
+      + "WHERE \(restriction.condition(nil))"
       + composer.restriction(to: entity)
     var value: RawValue?
     try run(FetchStatement(SQLFragment(sql, bindings: restriction.bindings))) { row in
       guard row.admits(row.byteCount, after: 0) else { return false }
+      // The condition may find an id that is written in another form.
+      guard row.id(at: 1) == id else { return true }
       // SQLite stores text in a BLOB column as well.
       let isText = column.type == .binary && !row.isBinary(0)
       let bytes = row.rawBytes(0).map { column.shownText(of: row) ?? $0 }

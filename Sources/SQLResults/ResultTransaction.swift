@@ -57,12 +57,16 @@ extension ResultTransaction {
   }
 
   package func keys(
-    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?, maxBytes: Int
   ) throws(StoreError) -> [OrderKey] {
     var keys: [OrderKey] = []
+    var size = 0
     try run(composer.keys(of: definition, after: after, limit: limit)) { row throws(StoreError) in
       try checkResponse(0)
-      keys.append(row.key())
+      let key = row.key()
+      size += key.bytes.count + MemoryLayout<OrderKey>.size
+      guard size <= maxBytes else { throw .overloaded }
+      keys.append(key)
       return true
     }
     return keys

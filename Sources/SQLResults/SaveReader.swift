@@ -53,16 +53,19 @@ package struct SaveReader<Transaction: ResultTransaction> {
   package func fold(
     _ statement: SQLFragment, into folds: inout [SaveFold], save: (Int64) -> Int?
   ) throws(StoreError) {
-    let entries = try entries(statement, save)
-    var states = try statesAfterwards(Set(entries.map(\.id)))
+    var size = 0
+    let entries = try entries(statement, &size, save)
+    var states = try statesAfterwards(Set(entries.map(\.id)), &size)
     var steps: [(entry: Entry, after: State)] = []
     for group in bySave(entries).reversed() {
+      try transaction.checkResponse(0)
       for entry in group.reversed() {
         steps.append((entry, states[entry.id] ?? nil))
       }
       for entry in group { states[entry.id] = .some(entry.before) }
     }
-    for step in steps.reversed() {
+    for (number, step) in steps.reversed().enumerated() {
+      if number % 1_024 == 0 { try transaction.checkResponse(0) }
       try add(step.entry, after: step.after, to: &folds)
     }
   }
@@ -85,10 +88,9 @@ package struct SaveReader<Transaction: ResultTransaction> {
   }
 
   private func entries(
-    _ statement: SQLFragment, _ save: (Int64) -> Int?
+    _ statement: SQLFragment, _ size: inout Int, _ save: (Int64) -> Int?
   ) throws(StoreError) -> [Entry] {
     var entries: [Entry] = []
-    var size = 0
     try transaction.run(FetchStatement(statement)) { row throws(StoreError) in
       guard let save = save(row.integer(0)), let id = row.id(at: 1) else { return true }
       size += row.byteCount
@@ -105,7 +107,9 @@ package struct SaveReader<Transaction: ResultTransaction> {
   }
 
   /// Returns the state of each of `ids` after the last save.
-  private func statesAfterwards(_ ids: Set<ObjectID>) throws(StoreError) -> [ObjectID: State] {
+  private func statesAfterwards(
+    _ ids: Set<ObjectID>, _ size: inout Int
+  ) throws(StoreError) -> [ObjectID: State] {
     guard let last = saves.last, !ids.isEmpty else { return [:] }
     var states: [ObjectID: State] = [:]
     let columns = Self.columns(of: table)
@@ -115,8 +119,10 @@ package struct SaveReader<Transaction: ResultTransaction> {
       " SELECT \(table.layout.idExpression("h")), "
         + "\(schema.dialect.integer("h.\(HistoryLayout.existed)")), \(columns) "
         + "FROM \(table.layout.overlayName) AS h")
-    try transaction.run(FetchStatement(past)) { row in
+    try transaction.run(FetchStatement(past)) { row throws(StoreError) in
       guard let id = row.id(at: 0), ids.contains(id) else { return true }
+      size += row.byteCount
+      try transaction.checkResponse(size)
       states[id] = .some(row.integer(1) != 0 ? values(of: row, from: 2) : nil)
       return true
     }
@@ -130,7 +136,9 @@ package struct SaveReader<Transaction: ResultTransaction> {
         + "\(schema.dialect.qualifier)\(quoted(table.layout.table)) "
         + "WHERE \(restriction.condition(nil))",
       bindings: restriction.bindings)
-    try transaction.run(FetchStatement(present)) { row in
+    try transaction.run(FetchStatement(present)) { row throws(StoreError) in
+      size += row.byteCount
+      try transaction.checkResponse(size)
       if let id = row.id(at: 0) { states[id] = .some(values(of: row, from: 1)) }
       return true
     }

@@ -130,7 +130,8 @@ extension SQLiteStore {
         return former.subtracting(affected).union(matching)
       }
     }
-    let keys = try transaction.keys(of: plan.definition, after: nil, limit: Self.maxFound + 1)
+    let keys = try transaction.keys(
+      of: plan.definition, after: nil, limit: Self.maxFound + 1)
     return keys.count <= Self.maxFound ? Set(keys.map(\.id)) : nil
   }
 

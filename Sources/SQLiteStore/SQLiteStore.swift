@@ -150,9 +150,11 @@ public final class SQLiteStore: ReopenableStore, SerialStore {
   /// The version of the SQLite library.
   public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 
-  /// Executes the waiting saves and closes the file.
+  /// Executes the waiting saves and closes the file. Connections that are still reading are closed when they
+  /// have finished.
   public func close() {
     notice?.stop()
+    homogeneousColumns?.stop()
     writer?.close { readers.close() }
     readers.close()
     watch?.files.removeStaleLog()

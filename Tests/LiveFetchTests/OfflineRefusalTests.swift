@@ -106,6 +106,10 @@ struct OfflineRefusalTests {
     }
     let damaged = Array(#"{"status":500,"code":"file-damaged","detail":"Damaged."}"#.utf8)
     #expect(RemoteResponse(status: 500, body: damaged).error.leavesQueued)
+    for (status, code) in [(421, "unknown-host"), (404, "unknown-path")] {
+      let problem = Array(#"{"status":\#(status),"code":"\#(code)","detail":"Wrong."}"#.utf8)
+      #expect(RemoteResponse(status: status, body: problem).error.leavesQueued, "\(code)")
+    }
     for status in [400, 406, 409, 410, 411, 413, 414, 415, 422, 431, 451] {
       #expect(!RemoteResponse(status: status, body: body).error.leavesQueued, "\(status)")
     }

@@ -127,6 +127,30 @@ struct OfflineStoreTests {
     store.close()
   }
 
+  @Test("takes a temporary id that two saves insert for the object of the later one")
+  func reusedTemporaryID() async throws {
+    server.stop()
+    let store = try open()
+    var saves: [Task<SaveReceipt, any Error>] = []
+    for save in [
+      #"{"changes":[{"insert":"City","temporaryID":"t1","values":{"name":"Ur","population":1}}]}"#,
+      #"{"changes":[{"insert":"City","temporaryID":"t1","values":{"name":"Uruk","population":1}}]}"#,
+      #"{"changes":[{"update":"City","id":{"temporaryID":"t1"},"values":{"population":2}}]}"#,
+    ] {
+      let save = try json(save)
+      saves.append(Task { try await store.save(save) })
+      try await eventually { store.queuedSaves.count == saves.count }
+    }
+    try server.start()
+    for save in saves { _ = try await save.value }
+    let found = try await direct(#"{"entity":"City","where":"population == 2","select":["name"]}"#)
+    guard case .array(let sections)? = found["sections"],
+      case .array(let items)? = sections.first?["items"]
+    else { throw FetchError.diffNotApplicable }
+    #expect(items.first?["name"]?.string == "Uruk")
+    store.close()
+  }
+
   @Test("sends saves of an earlier run once each, in their order")
   func queued() async throws {
     let directory = try TemporaryDirectory()

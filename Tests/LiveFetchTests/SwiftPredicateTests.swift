@@ -197,6 +197,8 @@ struct SwiftPredicateTests {
       #Predicate { $0.nation?.name == "Peru" },
       #Predicate { $0.nation?.name != "Peru" },
       #Predicate { ($0.nation.flatMap { $0.name } ?? "none").contains(part) },
+      #Predicate { place in (place.people.flatMap { _ in place.name } ?? "none").contains(part) },
+      #Predicate { place in place.nation.flatMap { _ in place.people } == nil },
       #Predicate { $0.nation.flatMap { $0.name > "M" && $0.id > m } ?? $0.isPort },
       #Predicate { place in numbers.contains { $0 == place.id } },
       #Predicate { place in numbers.allSatisfy { $0 < place.id } },

@@ -163,7 +163,7 @@ private struct MemoryReadTransaction: ReadTransaction {
   }
 
   func keys(
-    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?, maxBytes: Int
   ) throws(StoreError) -> [OrderKey] {
     let sorted = now.keys(of: definition).filter { key in after.map { $0 < key } ?? true }
     let keys = Array(sorted.prefix(limit ?? .max))

@@ -116,14 +116,14 @@ private final class SlowReadTransaction: ReadTransaction {
   }
 
   func keys(
-    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?, maxBytes: Int
   ) throws(StoreError) -> [OrderKey] {
     let isSlow = store.state.withLock { state in
       state.keyReads += 1
       return limit ?? .max > state.quickKeys
     }
     if isSlow { try store.wait(self.limit, isCancelled) }
-    return try inner.keys(of: definition, after: after, limit: limit)
+    return try inner.keys(of: definition, after: after, limit: limit, maxBytes: maxBytes)
   }
 
   func total(of definition: ResultDefinition) throws(StoreError) -> Int {

@@ -303,7 +303,8 @@ private final class DepthFixture: Sendable {
       try plan(text, ("sort", "-country.name,rating"), ("count", "exact"), ("limit", "3")))
     _ = try store.snapshot(of: plan, queryClass: .full)
     try store.read { transaction throws(StoreError) in
-      let keys = try transaction.keys(of: plan.definition, after: nil, limit: nil)
+      let keys = try transaction.keys(
+        of: plan.definition, after: nil, limit: nil)
       _ = try transaction.keys(of: plan.definition, after: keys.first, limit: 2)
       let ids = Set([1, 2, 3].map { ObjectID.integer($0) })
       for state in [ReadPosition.now, .past(before.position)] {

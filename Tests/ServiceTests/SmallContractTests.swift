@@ -1,5 +1,6 @@
 // Single rules of the HTTP API: paths, saves, names.
 
+import Service
 import TestSupport
 import Testing
 
@@ -113,6 +114,23 @@ struct SmallContractTests {
     let refused = try file.ask("PUT", "/v1/objects/V", body: "{}")
     #expect(refused.status == 405)
     #expect(refused["Allow"] == "GET, HEAD, OPTIONS")
+  }
+
+  @Test(arguments: [true, false])
+  func aCallerWithoutACredentialDoesNotLearnWhichEntitiesExist(isReadOnly: Bool) throws {
+    var configuration = ServiceConfiguration()
+    configuration.bearerToken = "secret"
+    let file = try ServedFile(
+      "CREATE TABLE T(id INTEGER PRIMARY KEY); CREATE VIEW V AS SELECT id FROM T",
+      configuration: configuration)
+    for method in ["OPTIONS", "PUT"] {
+      let unknown = try file.ask(method, "/v1/objects/W")
+      for name in ["T", "V"] {
+        let answer = try file.ask(method, "/v1/objects/\(name)")
+        #expect(answer.status == unknown.status)
+        #expect(answer["Allow"] == unknown["Allow"], "\(method) \(name)")
+      }
+    }
   }
 
   @Test func aCompressedBodyIsRefused() throws {

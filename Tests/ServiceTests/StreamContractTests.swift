@@ -68,6 +68,23 @@ struct StreamContractTests {
     #expect(second.contains("event: diff\n"), "\(second)")
   }
 
+  @Test(
+    "A stream that begins now has an id at once, from which a reconnecting client goes on",
+    arguments: ["/v1/objects/city?since=now", "/v1/changes", "/v1/changes?since=now"])
+  func idOfNow(path: String) throws {
+    let file = try ServedFile(contractFixture)
+    let pending = file.begin("GET", path, headers: [("Accept", "text/event-stream")])
+    _ = try #require(pending.wait())
+    let first = try text(try #require(pending.stream), until: "\n\n")
+    let id = try #require(first.firstMatch(of: /^retry: 2000\nid: (.+)\n\n$/)?.1, "\(first)")
+    #expect(try file.ask("DELETE", "/v1/objects/city/3").status == 204)
+    let again = file.begin(
+      "GET", path, headers: [("Accept", "text/event-stream"), ("Last-Event-ID", String(id))])
+    _ = try #require(again.wait())
+    let diff = try text(try #require(again.stream), until: "event: diff")
+    #expect(diff.contains("event: diff\n"), "\(diff)")
+  }
+
   @Test("line breaks within a stored JSON value do not end the line of an event")
   func lineBreaks() throws {
     let file = try ServedFile(

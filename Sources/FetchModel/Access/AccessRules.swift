@@ -193,6 +193,10 @@ extension AccessRules {
       }
       for (attribute, rule) in declared.hidden {
         let place = "\(place)/attributes/\(attribute)"
+        if isInherited(attribute, entity) {
+          report("\(place)/hidden", Self.belongsToParent)
+          continue
+        }
         // Whoever knows the rest of a row could find out the value from the hash.
         guard !entity.isIdentifiedByHash else {
           report(
@@ -214,11 +218,25 @@ extension AccessRules {
       }
       for (attribute, rule) in declared.readOnly {
         let place = "\(place)/attributes/\(attribute)"
+        if isInherited(attribute, entity) {
+          report("\(place)/readOnly", Self.belongsToParent)
+          continue
+        }
         for number in numbers(of: attribute, entity, place) {
           entities[index].readOnly[number] = compileConstant(rule, index, "\(place)/readOnly")
         }
       }
     }
+
+    /// A rule at a subentity would not hold for whoever reads the object as one of the parent.
+    private func isInherited(_ attribute: String, _ entity: Entity) -> Bool {
+      guard let parent = entity.inheritance.parent else { return false }
+      if case .attribute? = model.entities[parent].property(named: attribute) { return true }
+      return false
+    }
+
+    private static let belongsToParent =
+      "belongs to the entity that declares the attribute, whose subentities have its rule"
 
     private mutating func report(_ place: String, _ reason: String) {
       problems.append(ModelFileProblem(place, reason))

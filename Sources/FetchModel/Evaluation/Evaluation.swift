@@ -26,11 +26,12 @@ struct Evaluation<Row: EvaluatedRow> {
       return (value == .null ? includesNil : elements.contains(value)) != isNegated
     case .search(let term, let search, let isNegated):
       guard let value = value(term) else { return nil }
-      return value.isFound(search) != isNegated
+      return value.isFound(search).map { $0 != isNegated }
     case .dynamicSearch(let term, let relation, let pattern, let options, let isNegated):
       guard let value = value(term), let searched = self.value(pattern) else { return nil }
       guard case .text(let text) = searched else { return isNegated }
-      return value.isFound(TextSearch(text, relation, options)) != isNegated
+      guard text.utf8.count <= StoredValue.maxPatternBytes else { return nil }
+      return value.isFound(TextSearch(text, relation, options)).map { $0 != isNegated }
     case .exists(let collection, let scope, let test, let isNegated):
       return exists(collection, scope, test).map { $0 != isNegated }
     }
@@ -184,8 +185,20 @@ struct Evaluation<Row: EvaluatedRow> {
 }
 
 extension StoredValue {
-  fileprivate func isFound(_ search: TextSearch) -> Bool {
-    if case .text(let text) = self { search.matches(text) } else { false }
+  /// The longest pattern that is read from an object here.
+  fileprivate static let maxPatternBytes = 1_024
+  /// A search asks this often, each time after some ten thousand steps, whether it shall go on.
+  private static let maxPolls = 8
+
+  /// Returns nil if the search takes long: the store then decides, within its time limit.
+  fileprivate func isFound(_ search: TextSearch) -> Bool? {
+    guard case .text(let text) = self else { return false }
+    var polls = 0
+    let isFound = search.matches(text) {
+      polls += 1
+      return polls > Self.maxPolls
+    }
+    return polls > Self.maxPolls ? nil : isFound
   }
 }
 

@@ -100,9 +100,9 @@ public struct TextSearch: Sendable {
   }
 
   /// True if `text` contains or matches the pattern.
-  public func matches(_ text: String) -> Bool {
+  public func matches(_ text: String, isCancelled: () -> Bool = { false }) -> Bool {
     var text = text
-    return text.withUTF8 { matches($0) }
+    return text.withUTF8 { matches($0, isCancelled: isCancelled) }
   }
 
   /// Tests a folded text as ``matchesExactly(_:_:)`` does, but an occurrence may not begin or end

@@ -97,7 +97,8 @@ struct GroupedQueryResolver {
     entities[entity] = Entity(
       name: original.name, attributes: original.attributes + added,
       relationships: original.relationships, idType: original.idType, aliases: original.aliases,
-      inheritance: original.inheritance, hiddenAttributes: original.hiddenAttributes)
+      inheritance: original.inheritance, hiddenAttributes: original.hiddenAttributes,
+      uuidStyle: original.uuidStyle)
     return Model(entities: entities)
   }
 }

@@ -48,7 +48,10 @@ public struct TypeGuess: Sendable, Hashable {
   /// Integers of more than 64 bits, and fractions of more digits than a double has, become text, which
   /// keeps their digits.
   private static func types(ofNumber text: String, _ json: JSON) -> Set<AttributeType> {
-    if json.integer != nil { return [.integer, .double] }
+    if let integer = json.integer {
+      // A double would lose digits of a large integer.
+      return Int64(exactly: Double(integer)) == integer ? [.integer, .double] : [.integer]
+    }
     guard text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else { return [] }
     // A number beyond all doubles is refused with its row.
     return json.double.map { keepsDigits(of: text, $0) } ?? true ? [.double] : []

@@ -85,7 +85,7 @@ extension ItemValue: Equatable {
     case (.null, .null): true
     case (.boolean(let left), .boolean(let right)): left == right
     case (.integer(let left), .integer(let right)): left == right
-    case (.text(let left), .text(let right)): left == right
+    case (.text(let left), .text(let right)): left.isExactly(right)
     default: left.json == right.json
     }
   }

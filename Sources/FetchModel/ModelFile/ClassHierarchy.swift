@@ -143,20 +143,37 @@ public struct ClassHierarchy: Sendable, Hashable {
     guard depth < Self.depth else { return "nests too deep" }
     switch json {
     case .array(let elements):
-      return elements.enumerated().lazy.compactMap { index, element in
-        problem(inPlain: element, depth: depth + 1).map { "[\(index)]: \($0)" }
-      }.first
+      return Self.firstProblem(in: elements) { problem(inPlain: $0, depth: depth + 1) }
     case .object(let members):
       if let name = json["$class"] {
         guard let name = name.string else { return "needs a `$class` that is a string" }
         guard classes[name] != nil else { return "`\(name)` is not a declared class" }
         return problem(in: json, base: name, depth: depth)
       }
-      return members.lazy.compactMap { member in
-        problem(inPlain: member.value, depth: depth + 1).map { "`\(member.name)`: \($0)" }
-      }.first
+      return Self.firstProblem(in: members) { problem(inPlain: $0, depth: depth + 1) }
     case .null, .boolean, .number, .string: return nil
     }
+  }
+}
+
+// Loops: `lazy.compactMap` evaluates its closure twice for the first result, at each level of nesting.
+extension ClassHierarchy {
+  private static func firstProblem(
+    in elements: [JSON], _ problem: (JSON) -> String?
+  ) -> String? {
+    for (index, element) in elements.enumerated() {
+      if let problem = problem(element) { return "[\(index)]: \(problem)" }
+    }
+    return nil
+  }
+
+  private static func firstProblem(
+    in members: [JSON.Member], _ problem: (JSON) -> String?
+  ) -> String? {
+    for member in members {
+      if let problem = problem(member.value) { return "`\(member.name)`: \(problem)" }
+    }
+    return nil
   }
 }
 
@@ -177,17 +194,13 @@ extension ClassHierarchy {
     case "Array":
       guard case .array(let elements) = json else { return "takes an array, not \(json.kind)" }
       guard let base = attribute.className else { return problem(inPlain: json) }
-      return elements.enumerated().lazy.compactMap { index, element in
-        problem(in: element, base: base).map { "[\(index)]: \($0)" }
-      }.first
+      return Self.firstProblem(in: elements) { problem(in: $0, base: base) }
     case "Dictionary":
       guard case .object(let members) = json else { return "takes an object, not \(json.kind)" }
       guard let base = attribute.className else {
         return problem(inPlain: json)
       }
-      return members.lazy.compactMap { member in
-        problem(in: member.value, base: base).map { "`\(member.name)`: \($0)" }
-      }.first
+      return Self.firstProblem(in: members) { problem(in: $0, base: base) }
     default:
       guard let base = attribute.className else { return problem(inPlain: json) }
       return problem(in: json, base: base)
@@ -211,7 +224,8 @@ extension ClassHierarchy {
   public func reachableFields(of base: String) -> [Reachable] {
     var found: [[String]: AttributeType?] = [:]
     var order: [[String]] = []
-    collect(base, [], &found, &order)
+    var visited: Set<[String]> = []
+    collect(base, [], &found, &order, &visited)
     return order.compactMap { names in
       (found[names] ?? nil).map { Reachable(names: names, type: $0) }
     }
@@ -219,7 +233,7 @@ extension ClassHierarchy {
 
   private func collect(
     _ base: String, _ prefix: [String], _ found: inout [[String]: AttributeType?],
-    _ order: inout [[String]]
+    _ order: inout [[String]], _ visited: inout Set<[String]>
   ) {
     guard prefix.count < 4 else { return }
     for kind in kinds(of: base) {
@@ -239,7 +253,10 @@ extension ClassHierarchy {
           found[names] = .some(type)
           order.append(names)
         }
-        if case .object(let nested) = field.type { collect(nested, names, &found, &order) }
+        // Many classes may inherit the same field.
+        if case .object(let nested) = field.type, visited.insert(names + [nested]).inserted {
+          collect(nested, names, &found, &order, &visited)
+        }
       }
     }
   }

@@ -60,10 +60,16 @@ extension ModelFile.Attribute {
   private var bits: Int { type == .integer16 ? 16 : 32 }
 
   private func boundViolation(of value: Value) -> Violation? {
-    if let minimum, let least = Value(minimum, as: storedType), value.isLess(than: least) {
+    // A Float is compared as it is stored.
+    let value = value.asHeld(by: type)
+    if let minimum, let least = Value(minimum, as: storedType)?.asHeld(by: type),
+      value.isLess(than: least)
+    {
       return Violation(code: .tooSmall, predicate: "may not be less than \(minimum.plain)")
     }
-    if let maximum, let most = Value(maximum, as: storedType), most.isLess(than: value) {
+    if let maximum, let most = Value(maximum, as: storedType)?.asHeld(by: type),
+      most.isLess(than: value)
+    {
       return Violation(code: .tooLarge, predicate: "may not be more than \(maximum.plain)")
     }
     return nil

@@ -200,6 +200,10 @@ extension PredicateResolver {
       return Operand(
         expression: try converted(operand, to: .date), kind: .date, range: range)
     }
+    // An argument of a query string.
+    if operand.kind == .untyped, let date = try? converted(operand, to: .date) {
+      return Operand(expression: date, kind: .date, range: range)
+    }
     let seconds = try converted(operand, to: .number(isInteger: false))
     let since2001: Double
     switch seconds.constant {

@@ -143,11 +143,9 @@ struct ChangeValidator {
     _ draft: ChangeDraft, of entity: Entity, at entityIndex: Int
   ) {
     let given = draft.properties(of: entity)
-    // A hidden attribute has a name only.
-    let names = Set(draft.values.map(\.name))
     for (index, attribute) in entity.attributes.enumerated()
     where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
-      guard !given.contains(.attribute(index)), !names.contains(attribute.name) else { continue }
+      guard !given.contains(.attribute(index)) else { continue }
       if isProtected(index, of: entityIndex), draft.kind == .replace { continue }
       guard !entity.hiddenAttributes.contains(index) else {
         report(.missing, nil, ChangeProblem.detailOfHidden)

@@ -67,7 +67,7 @@ struct Violations: Error {
 
 extension Value {
   /// A Float has 32 bits.
-  fileprivate func asHeld(by type: ModelFile.AttributeType) -> Value {
+  func asHeld(by type: ModelFile.AttributeType) -> Value {
     switch (type, self) {
     case (.float, .double(let double)): .double(Double(Float(double)))
     case (.float, .integer(let integer)): .double(Double(Float(integer)))

@@ -2,7 +2,8 @@
 
 /// A position in a store's history. A state at this position contains every change up to it.
 ///
-/// Positions of one history are totally ordered.
+/// The positions of reads are totally ordered. In PostgreSQL those of idempotent saves and of `/v1/changes`
+/// may contain a transaction that an otherwise later one lacks; see ``includes(_:)``.
 /// - SQLite commits in order, so a position is a number.
 /// - In PostgreSQL a position is a snapshot: the transactions below `number` except those that were in
 ///   progress.
@@ -28,7 +29,19 @@ public struct HistoryPosition: Sendable, Hashable, Comparable {
       ? left.inProgress.count > right.inProgress.count : left.number < right.number
   }
 
-  /// True if no other position is between this one and `next`.
+  /// True if the state at this position contains every change that the state at `other` contains. For
+  /// positions of SQLite the same as `>=`. O(transactions in progress).
+  package func includes(_ other: Self) -> Bool {
+    let isMissing = { (transaction: Int64) in
+      transaction < other.number && !other.inProgress.contains(transaction)
+    }
+    guard !inProgress.contains(where: isMissing) else { return false }
+    guard other.number > number else { return true }
+    // Every transaction from here on has to be in progress at `other`.
+    return Int64(other.inProgress.count { $0 >= number }) == other.number - number
+  }
+
+  /// True if no position of another read is between this one and `next`.
   package func isDirectly(before next: Self) -> Bool {
     inProgress.isEmpty && next.inProgress.isEmpty && number &+ 1 == next.number
   }

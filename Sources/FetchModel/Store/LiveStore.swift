@@ -131,8 +131,10 @@ public protocol ReadTransaction {
   /// and objects that reach a changed object over a key path of the plan.
   func affectedIDs(of plan: FetchPlan, by changeSet: ChangeSet) throws(StoreError) -> Set<ObjectID>
   /// Returns the keys of a result in order, at most `limit`, strictly after `after`.
+  ///
+  /// - Throws: ``StoreError/overloaded`` if they need more than `maxBytes`.
   func keys(
-    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?, maxBytes: Int
   ) throws(StoreError) -> [OrderKey]
   /// Returns the number of objects in the result without a window.
   func total(of definition: ResultDefinition) throws(StoreError) -> Int
@@ -173,6 +175,13 @@ extension LiveStore {
 }
 
 extension ReadTransaction {
+  /// Returns the keys of a result in order, at most `limit`, strictly after `after`.
+  package func keys(
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+  ) throws(StoreError) -> [OrderKey] {
+    try keys(of: definition, after: after, limit: limit, maxBytes: .max)
+  }
+
   /// A store without limits.
   public var maxResponseBytes: Int { .max }
 

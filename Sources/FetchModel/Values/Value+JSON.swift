@@ -67,8 +67,13 @@ extension Value {
   private static func decimal(_ text: String) -> Value {
     if let integer = Int64(text) { return .integer(integer) }
     let digits = text.utf8.count { $0 >= 0x30 && $0 <= 0x39 }
-    if digits <= 15, let double = Double(text), double.isFinite { return .double(double) }
-    return .string(text)
+    // The smallest doubles have fewer digits.
+    if digits <= 15, let double = Double(text), double.isFinite, double.magnitude >= 1e-290 {
+      return .double(double)
+    }
+    let isZero = text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }
+      .allSatisfy { !(0x31...0x39).contains($0) }
+    return isZero ? .double(0) : .string(text)
   }
 
   private static func isUUID(_ text: String) -> Bool { UUIDText.bytes(of: text.utf8) != nil }

@@ -99,8 +99,10 @@ extension DataStoreResultsController {
   private func receive(_ event: Query.Event) {
     switch event {
     case .batch(let batch):
+      let followed = query
       apply(batch)
-      set(.following)
+      // A callback may have ended the following.
+      if query === followed { set(.following) }
     case .online: if hasResults { set(.following) }
     case .offline(let error): report(.offline(error), error)
     case .failed(let error): report(.failed(error), error)

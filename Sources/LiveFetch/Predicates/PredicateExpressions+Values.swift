@@ -137,7 +137,12 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
     translator.bind(variable.key, to: outer)
     var present = FetchModel.Predicate.constant(true)
     if case .value(let value) = outer { present = PredicateTranslator.isPresent(value) }
-    return try optional(translator.term(transform, where: present), where: present, translator)
+    let result = try translator.term(transform, where: present)
+    switch (outer, result) {
+    // A key path through nil is nil.
+    case (.value(let start), .value(let path)) where path.continues(start): return result
+    default: return try optional(result, where: present, translator)
+    }
   }
 
   /// The value of `result`; nil unless `present` holds.
@@ -148,9 +153,6 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
     case .condition(let condition): return .optional(present: present, condition)
     case .optional(let inner, let condition):
       return .optional(present: PredicateTranslator.all([present, inner]), condition)
-    case .value(let value) where value.isKeyPath:
-      // A key path through nil is nil.
-      return result
     case .value, .constant:
       let value = try translator.value(of: result)
       return .value(FetchModel.Expression(.ternary(present, value, .null)))
@@ -215,7 +217,13 @@ extension PredicateExpressions.FloatDivision: PredicateTranslatable {
 extension FetchModel.Expression {
   fileprivate static var null: Self { Self(.literal(.null)) }
 
-  fileprivate var isKeyPath: Bool { if case .keyPath = kind { true } else { false } }
+  /// True if this is a key path that begins with the key path `start`.
+  fileprivate func continues(_ start: FetchModel.Expression) -> Bool {
+    guard case .keyPath(let base, let names) = kind,
+      case .keyPath(let startBase, let startNames) = start.kind
+    else { return false }
+    return base == startBase && names.map(\.kind).starts(with: startNames.map(\.kind))
+  }
 
   fileprivate var isDouble: Bool { if case .literal(.double) = kind { true } else { false } }
 }

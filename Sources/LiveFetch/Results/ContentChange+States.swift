@@ -29,7 +29,32 @@ extension ContentChange<ObjectID> {
   }
 }
 
+extension ContentChange<ObjectID> {
+  /// The insertions, deletions and moves with positions counted over all sections; nil if two changes
+  /// have one position. O(sections + changes).
+  func difference(from old: ResultState, to new: ResultState) -> CollectionDifference<ObjectID>? {
+    let (oldStarts, newStarts) = (old.sectionStarts, new.sectionStarts)
+    var changes: [CollectionDifference<ObjectID>.Change] = []
+    for object in objects where object.type != .update {
+      let from = object.oldPosition.map { oldStarts[$0.section] + $0.item }
+      let to = object.newPosition.map { newStarts[$0.section] + $0.item }
+      if let from { changes.append(.remove(offset: from, element: object.id, associatedWith: to)) }
+      if let to { changes.append(.insert(offset: to, element: object.id, associatedWith: from)) }
+    }
+    return CollectionDifference(changes)
+  }
+}
+
 extension ResultState {
+  /// The number of items before each section.
+  fileprivate var sectionStarts: [Int] {
+    var next = 0
+    return sections.map { section in
+      defer { next += section.items.count }
+      return next
+    }
+  }
+
   fileprivate var arrangement: Arrangement<[UInt8], ObjectID> {
     Arrangement(sections.map { ($0.info.value, $0.items.map(\.id)) })
   }

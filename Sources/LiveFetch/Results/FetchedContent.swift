@@ -80,7 +80,7 @@ struct FetchedContent<Element: Fetchable> {
     if old.isBatched {
       (visibleState, sourceState, elements, problems) = (source, source, [], [:])
       (isBatched, loaded) = (true, old.loaded)
-      for id in diff.deleted.map(\.id) + diff.stale { loaded[id] = nil }
+      for id in diff.deleted.map(\.id) + diff.inserted.map(\.id) + diff.stale { loaded[id] = nil }
     } else if old.problems.isEmpty,
       let elements = try? Self.elements(source, from: old, by: diff, in: context)
     {

@@ -29,8 +29,10 @@ extension FetchedResultsController {
     guard generation == fetchGeneration, var current = storedContent else {
       return ids.compactMap { content.loaded[$0] ?? made[$0] }
     }
-    // An element that a diff created in the meantime is newer.
-    for (id, element) in made where current.loaded[id] == nil { current.load(element, of: id) }
+    // An element that a diff created in the meantime is newer. One that left the result would stay as it is.
+    for (id, element) in made where current.loaded[id] == nil && position(of: id) != nil {
+      current.load(element, of: id)
+    }
     registrar.withMutation(of: self, keyPath: \.sections) { storedContent = current }
     return ids.compactMap { current.loaded[$0] ?? made[$0] }
   }
@@ -93,14 +95,15 @@ extension FetchedResultsController {
     var elements: [(ObjectID, Element)] = []
     // A predicate accepts at most 10,000 values.
     for some in ids.chunks(of: 1000) {
-      let follower = Follower(
-        store: context.store, request: fetchRequest.body(ids: some), hold: holdTime)
-      switch await follower.snapshot() {
-      case .failure(let error): throw .store(error)
-      case .success(let state):
-        await context.completeObjects(of: state, as: Element.self, isolation: isolation)
-        elements += made(of: state)
+      let state: ResultState
+      do throws(ObjectStoreError) {
+        // Without a digest, so that an offline store asks the server: nothing would correct a stored result.
+        state = try await context.store.state(of: .object(fetchRequest.body(ids: some))).state
+      } catch {
+        throw .store(error)
       }
+      await context.completeObjects(of: state, as: Element.self, isolation: isolation)
+      elements += made(of: state)
     }
     return elements
   }

@@ -285,6 +285,8 @@ extension FetchedResultsController {
       guard generation == fetchGeneration else { return .stop }
       guard let content else { return .continue(token: state.token) }
       replaceContent(with: content, pending: pendingResults)
+      // A delegate may have ended the following.
+      guard generation == fetchGeneration else { return .stop }
       observePendingChanges(isolation: isolation)
       setState(stateOfFollowing)
       return .continue(token: state.token)

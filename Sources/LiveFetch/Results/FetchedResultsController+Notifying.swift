@@ -73,8 +73,19 @@ extension FetchedResultsController {
   func reportDifference<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate)
   {
     guard let pending else { return }
-    let difference = pending.new.ids.difference(from: pending.old?.ids ?? [])
-    relay(to: delegate).controller(self, didChangeContentWith: difference.inferringMoves())
+    let new = pending.new.visibleState
+    let difference =
+      if let old = pending.old?.visibleState {
+        (pending.change ?? ContentChange(from: old, to: new)).difference(from: old, to: new)
+      } else {
+        CollectionDifference(
+          pending.new.ids.enumerated().map {
+            .insert(offset: $0, element: $1, associatedWith: nil)
+          })
+      }
+    // Nil only for offsets that occur twice.
+    guard let difference else { return }
+    relay(to: delegate).controller(self, didChangeContentWith: difference)
   }
 
   /// For a delegate that receives neither snapshots nor differences.

@@ -9,12 +9,16 @@ final class ResultChannel: Sendable {
     let new: ResultState
     /// The change from `old` to `new`, if it was a single one.
     let change: ContentChange<ObjectID>?
+    /// The objects that changed in place although the contents hold only their ids.
+    let changed: Set<ObjectID>
   }
 
   private struct Content: EventBufferContent {
     var seen: ResultState?
     var newest: ResultState?
     var change: ContentChange<ObjectID>?
+    /// The objects that changed in place since ``seen`` and of which the newest content holds only the ids.
+    var changed: Set<ObjectID> = []
     var hasNews: Bool
     /// True for a reader of changes: the first content is none.
     var isForChanges = false
@@ -22,8 +26,8 @@ final class ResultChannel: Sendable {
 
     mutating func take() -> Delivery? {
       guard hasNews, let newest else { return nil }
-      defer { (seen, hasNews, change) = (newest, false, nil) }
-      return Delivery(old: seen, new: newest, change: change)
+      defer { (seen, hasNews, change, changed) = (newest, false, nil, []) }
+      return Delivery(old: seen, new: newest, change: change, changed: changed)
     }
   }
 
@@ -39,6 +43,12 @@ final class ResultChannel: Sendable {
     box.put { content in
       content.change = content.hasNews ? nil : change
       content.newest = state
+      for object in change?.objects ?? [] where object.type == .update || object.type == .move {
+        // Where the content holds the values, these are compared.
+        if let position = object.newPosition, state[position]?.names.count == 1 {
+          content.changed.insert(object.id)
+        }
+      }
       if content.isForChanges, content.seen == nil {
         content.seen = state
       } else {
@@ -94,6 +104,6 @@ public struct ResultsSequence<Element: Sendable>: AsyncSequence, Sendable {
 extension ResultChannel.Delivery {
   /// The change since the reader's last content; nil if it had none.
   var contentChange: ContentChange<ObjectID>? {
-    change ?? old.map { ContentChange(from: $0, to: new) }
+    change ?? old.map { ContentChange(from: $0, to: new, changed: changed) }
   }
 }

@@ -145,7 +145,8 @@ public final class LocalStore: ModelledStore {
     }
     let folder = parent.appendingPathComponent("\(memoryPrefix)\(getpid())-\(UUID().uuidString)")
     do {
-      try files.createDirectory(at: folder, withIntermediateDirectories: false)
+      try files.createDirectory(
+        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     } catch {
       throw .unusable("the folder of the store cannot be created")
     }
@@ -169,8 +170,8 @@ public final class LocalStore: ModelledStore {
       return isClosed
     }
     guard !wasClosed else { return }
-    file.close()
     for waiter in waiters.withLock({ Array($0.values) }) { end(waiter) }
+    file.close()
     if let folder = folder.withLock({ $0 }) { try? FileManager.default.removeItem(at: folder) }
   }
 

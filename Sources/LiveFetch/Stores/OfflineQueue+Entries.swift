@@ -102,11 +102,13 @@ extension ObjectStoreError {
     Problem(409, "removed", "Removed", "The save was removed from the queue, not answered."))
 
   /// True if the save may be sent again. A refusal of the server's own, or of a gateway, ends it, except
-  /// that of a credential. An internal error is a refusal too: it would block the saves behind it. A damaged
+  /// that of a credential or of an address, which may be corrected. An internal error is a refusal too: it would block the saves behind it. A damaged
   /// file will be restored.
   var leavesQueued: Bool {
     switch self {
-    case .refused(let problem): isTransient || problem.status == 401
+    case .refused(let problem):
+      isTransient || problem.status == 401
+        || ["unknown-host", "unknown-path"].contains(problem.code)
     case .unreachable(let unavailability):
       unavailability.code == nil || unavailability.code == "file-damaged"
         || unavailability.status != 500
@@ -128,12 +130,13 @@ extension ObjectStoreError {
 extension JSON {
   /// A save whose references to temporary ids are permanent ids, except to its own inserts.
   func withIDs(_ ids: [String: ObjectID]) -> JSON {
-    guard !ids.isEmpty, case .array(let changes)? = self["changes"] else { return self }
-    var ids = ids
-    for change in changes where change["insert"] != nil {
-      if let name = change["temporaryID"]?.string { ids[name] = nil }
-    }
-    return replacing(ids)
+    ids.isEmpty ? self : replacing(ids.filter { !insertedNames.contains($0.key) })
+  }
+
+  /// The temporary ids of the objects that a save inserts.
+  var insertedNames: Set<String> {
+    guard case .array(let changes)? = self["changes"] else { return [] }
+    return Set(changes.compactMap { $0["insert"] == nil ? nil : $0["temporaryID"]?.string })
   }
 
   private func replacing(_ ids: [String: ObjectID]) -> JSON {

@@ -133,8 +133,12 @@ final class OfflineQueue: Sendable {
   private func append(_ body: JSON, _ key: String, _ caller: Caller) -> ObjectStoreError? {
     let result: Result<Int, ObjectStoreError> = state.withLock { state in
       guard !state.isClosed else { return .failure(.cancelled) }
-      let entry = Entry(
-        number: state.lastNumber + 1, body: body.withIDs(state.ids), idempotencyKey: key)
+      // A name that a waiting save inserts means that object.
+      let inserted = state.entries.reduce(into: Set<String>()) {
+        $0.formUnion($1.body.insertedNames)
+      }
+      let ids = state.ids.filter { !inserted.contains($0.key) }
+      let entry = Entry(number: state.lastNumber + 1, body: body.withIDs(ids), idempotencyKey: key)
       do {
         try storage.setValue(entry.data, forKey: entry.key)
       } catch {
@@ -284,7 +288,9 @@ final class OfflineQueue: Sendable {
   private func replaceIDs(_ ids: [String: ObjectID], _ state: inout State) {
     guard !ids.isEmpty else { return }
     state.ids.merge(ids) { $1 }
+    var ids = ids
     for index in state.entries.indices {
+      for name in state.entries[index].body.insertedNames { ids[name] = nil }
       let body = state.entries[index].body.withIDs(ids)
       guard body != state.entries[index].body else { continue }
       state.entries[index].body = body

@@ -31,8 +31,8 @@ final class PassedPositions {
 
   /// True if the state at `position` may lie within a step. O(log steps).
   func contains(_ position: HistoryPosition) -> Bool {
-    if let start, position < start { return true }
-    let next = steps.partitionPoint { $0.end <= position }
-    return next < steps.count && steps[next].base < position
+    if let start, !position.includes(start) { return true }
+    let next = steps.partitionPoint { position.includes($0.end) }
+    return next < steps.count && !steps[next].base.includes(position)
   }
 }

@@ -42,9 +42,9 @@ struct RowChangeLog {
   /// The earliest position with the same result as `position`; `position` itself if the log does
   /// not reach that far back.
   func quietStart(of position: HistoryPosition) -> HistoryPosition {
-    guard position >= start else { return position }
-    let next = entries.partitionPoint { $0.position <= position }
-    if next < entries.count, entries[next].base < position { return position }
+    guard position.includes(start) else { return position }
+    let next = entries.partitionPoint { position.includes($0.position) }
+    if next < entries.count, !entries[next].base.includes(position) { return position }
     return next == 0 ? start : entries[next - 1].position
   }
 
@@ -81,9 +81,9 @@ struct RowChangeLog {
   func reaches(back position: HistoryPosition) -> Bool { recent(after: position) != nil }
 
   private func recent(after position: HistoryPosition) -> ArraySlice<Entry>? {
-    guard position >= start else { return nil }
-    let recent = entries[entries.partitionPoint { $0.position <= position }...]
-    if let first = recent.first, first.base < position { return nil }
+    guard position.includes(start) else { return nil }
+    let recent = entries[entries.partitionPoint { position.includes($0.position) }...]
+    if let first = recent.first, !first.base.includes(position) { return nil }
     return recent
   }
 

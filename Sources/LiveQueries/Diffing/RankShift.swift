@@ -83,7 +83,8 @@ struct RankShift {
     )
   }
 
-  var oldCount: Int { keys.count - newChanged.count + oldChanged.count }
+  /// Not negative, even if a store's history contradicts its rows.
+  var oldCount: Int { max(0, keys.count - newChanged.count + oldChanged.count) }
   var newCount: Int { keys.count }
 
   /// The number of unchanged keys among the first `rank` of the old numbering.
@@ -107,7 +108,7 @@ struct RankShift {
     let newChanged = newChanged.range(ofPrefix: section)
     let oldChanged = oldChanged.range(ofPrefix: section)
     let start = new.lowerBound - newChanged.lowerBound + oldChanged.lowerBound
-    return start..<(start + new.count - newChanged.count + oldChanged.count)
+    return start..<(start + max(0, new.count - newChanged.count + oldChanged.count))
   }
 
   /// The new rank of the unchanged key with this index among the unchanged keys.

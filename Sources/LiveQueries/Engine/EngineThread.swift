@@ -177,13 +177,13 @@ final class EngineThread {
       try store.read(cancelledWhen: isOverdue) { transaction throws(StoreError) in
         let context = CatchUpContext(transaction)
         groups.maxBytes = transaction.maxResponseBytes
-        try queries.catchUp(context) { answerClients(&$0) }
+        try queries.catchUp(context, isEnding: commandQueue.isEnding) { answerClients(&$0) }
         isStale = false
         retry = nil
         if !queries.undelivered.isEmpty { answerClients(&queries) }
         complete(finished, context, now: now)
         serve(requests, context, now: now)
-        // Deliver answers before the transaction ends.
+        // The snapshot is durable, so answers may leave before the transaction ends.
         if !isDraining { answer() }
       }
     } catch {

@@ -98,6 +98,7 @@ struct CatchUpJob: Sendable {
   let key: CatchUpKey
   let model: Model
   let columns: (any ColumnTraits)?
+  let maxKeyBytes: Int
   /// The caller of the request that started it.
   let caller: String
   /// The time from which it is not started any more; nil for a stream's.
@@ -197,7 +198,8 @@ struct CatchUpJob: Sendable {
   private func prepare(_ context: CatchUpContext) throws(StoreError) -> CatchUpOutcome {
     guard try context.canContinue(from: key.from) else { return .expired }
     let query = LiveQuery(
-      key: key.query, model: model, columns: columns, position: context.token.position)
+      key: key.query, model: model, columns: columns, position: context.token.position,
+      maxKeyBytes: maxKeyBytes)
     // If this times out, the client's next fetch would as well.
     _ = try context.transaction.withTimeLimit(nil) { () throws(StoreError) in
       try query.view(key.view, context, now: .now)

@@ -8,16 +8,19 @@ struct KeyRange {
   private(set) var keys: RankedKeys
   /// The number of keys that the windows need.
   private var need: Int
+  /// The maximum number of bytes of one read.
+  private let maxBytes: Int
 
   /// Reads the first keys after `start`.
   init(
-    of definition: ResultDefinition, after start: OrderKey?, need: Int,
+    of definition: ResultDefinition, after start: OrderKey?, need: Int, maxBytes: Int,
     _ transaction: any ReadTransaction
   ) throws(StoreError) {
     self.need = need
+    self.maxBytes = maxBytes
     let limit = Self.target(need)
     let sorted = try transaction.keys(
-      of: definition, after: start, limit: limit == .max ? nil : limit)
+      of: definition, after: start, limit: limit == .max ? nil : limit, maxBytes: maxBytes)
     keys = RankedKeys(
       sorted: sorted, isSectioned: definition.section != nil,
       isComplete: sorted.count < limit, after: start)
@@ -65,7 +68,8 @@ struct KeyRange {
     _ transaction: any ReadTransaction
   ) throws(StoreError) {
     let limit = missing >= .max / 4 ? nil : missing + extra
-    let more = try transaction.keys(of: definition, after: keys.bound, limit: limit)
+    let more = try transaction.keys(
+      of: definition, after: keys.bound, limit: limit, maxBytes: maxBytes)
     keys.append(contentsOf: more, isComplete: limit.map { more.count < $0 } ?? true)
   }
 }

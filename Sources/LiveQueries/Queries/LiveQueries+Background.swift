@@ -38,7 +38,8 @@ extension LiveQueries {
     if pending.isEmpty {
       newJobs.append(
         CatchUpJob(
-          key: key, model: model, columns: columns, caller: request.caller,
+          key: key, model: model, columns: columns, maxKeyBytes: configuration.maxBytes,
+          caller: request.caller,
           latestStart: request.deadline.map { $0 + configuration.maxDelay },
           ticket: pending.ticket))
     }

@@ -194,7 +194,8 @@ extension LiveQueries {
       if try isHistoryComplete(since: query.position, context) { return query }
     }
     let query = LiveQuery(
-      key: request.key, model: model, columns: columns, position: context.token.position)
+      key: request.key, model: model, columns: columns, position: context.token.position,
+      maxKeyBytes: configuration.maxBytes)
     keep(query)
     return query
   }

@@ -161,9 +161,14 @@ struct LiveQueries {
 
   /// Advances to the context's snapshot and answers every client whose result changed.
   ///
-  /// - Parameter deliver: called when the answers must be delivered before others are made.
+  /// If the changes cannot be read within the time limit, every client's token expires.
+  ///
+  /// - Parameters:
+  ///   - isEnding: true if the engine ends, which ends the read too.
+  ///   - deliver: called when the answers must be delivered before others are made.
   mutating func catchUp(
-    _ context: CatchUpContext, deliver: (inout LiveQueries) -> Void = { _ in }
+    _ context: CatchUpContext, isEnding: Bool = false,
+    deliver: (inout LiveQueries) -> Void = { _ in }
   ) throws(StoreError) {
     let token = context.token
     guard let last = current else {
@@ -178,8 +183,14 @@ struct LiveQueries {
     if hasActiveQueries {
       // With a gap in the history the changes are unknown.
       guard try isHistoryComplete(since: last.position, context) else { return restart(token) }
-      let changes = try context.transaction.withTimeLimit(nil) { () throws(StoreError) in
-        try context.changes(after: last.position, in: model).changeSet
+      let changes: ChangeSet
+      do throws(StoreError) {
+        changes = try context.transaction.withTimeLimit(nil) { () throws(StoreError) in
+          try context.changes(after: last.position, in: model).changeSet
+        }
+      } catch .queryTimeout where !isEnding {
+        // The next attempt would take longer still.
+        return restart(token)
       }
       callerTimes.beginTransaction(
         changes: changes.objects.values.reduce(0) { $0 + $1.count })

@@ -83,15 +83,19 @@ final class LiveQuery {
   var log: RowChangeLog
   /// True while it is in ``LiveQueries/queries``.
   var isKept = false
+  /// The maximum number of bytes of the keys that one read returns.
+  private let maxKeyBytes: Int
   /// The memory that the fetch itself needs, about.
   private let planSize: Int
   /// Its part of ``LiveQueries/byteCount``.
   var countedBytes = 0
 
   init(
-    key: QueryKey, model: Model, columns: (any ColumnTraits)? = nil, position: HistoryPosition
+    key: QueryKey, model: Model, columns: (any ColumnTraits)? = nil, position: HistoryPosition,
+    maxKeyBytes: Int = .max
   ) {
     self.key = key
+    self.maxKeyBytes = maxKeyBytes
     self.model = model
     self.position = position
     plan = FetchPlan(
@@ -246,7 +250,8 @@ final class LiveQuery {
     let end = key.window.upperBound
     if ranges[key.after] == nil {
       ranges[key.after] = try KeyRange(
-        of: self.key.definition, after: key.after, need: end, context.transaction)
+        of: self.key.definition, after: key.after, need: end, maxBytes: maxKeyBytes,
+        context.transaction)
     } else {
       try ranges[key.after]?.cover(end, [], of: self.key.definition, context.transaction)
     }

@@ -55,6 +55,7 @@ extension MigrationPlanner {
   private func isKept(_ attribute: ModelFile.Attribute, in successor: String) -> Bool {
     new.file.attributes(of: successor).contains {
       match.oldAttribute($0, of: successor)?.name == attribute.name && !$0.isTransient
+        && $0.derivation == nil
     }
   }
 

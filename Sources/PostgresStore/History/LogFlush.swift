@@ -8,11 +8,15 @@ extension PostgresConnection {
   /// Waits until the write-ahead log is flushed up to `end`: at once if commits are synchronous.
   ///
   /// Throws ``PostgresError/timedOut`` at the connection's deadline.
-  func waitForLogFlush(upTo end: UInt64) throws(PostgresError) {
+  ///
+  /// - Parameter commit: commits something on another connection; needed within a transaction.
+  func waitForLogFlush(
+    upTo end: UInt64, commit: (() throws(PostgresError) -> Void)? = nil
+  ) throws(PostgresError) {
     var round = 0
     while try flushedLog() < end {
       // The server does not flush what no commit waits for, so after a while commit something.
-      if round == 3 { try execute("SELECT pg_logical_emit_message(true, 'livefetch', '')") }
+      if round == 3 { if let commit { try commit() } else { try commitMessage() } }
       if let deadline, deadline <= .now { throw .timedOut }
       let pause = Self.flushPause(round: round)
       try withDeadline(.milliseconds(pause)) { () throws(PostgresError) in
@@ -20,6 +24,11 @@ extension PostgresConnection {
       }
       round += 1
     }
+  }
+
+  /// Commits a message, which changes nothing and makes the server flush its log.
+  func commitMessage() throws(PostgresError) {
+    try execute("SELECT pg_logical_emit_message(true, 'livefetch', '')")
   }
 
   /// The milliseconds before the log is looked at again: 1, doubled with each round up to 20.

@@ -10,6 +10,8 @@
 //     livefetch.model     the model that the database stores; see ModelInstallation
 //     livefetch.key       API keys; see PostgresAPIKeyTable
 
+import SQLComposer
+
 /// The history of a database.
 enum PostgresHistory {
   /// The result of an installation.
@@ -74,6 +76,34 @@ enum PostgresHistory {
     guard formats.isEmpty || formats == [[.integer(Int64(Self.format))]] else {
       throw .malformed("the schema livefetch has another format; use the version that created it")
     }
+    if formats.isEmpty {
+      try connection.execute(
+        revocation(of: ["history_seq", "store", "captured", "hole", "mark", "answer"]))
+    }
+  }
+
+  /// The statement that removes what ALTER DEFAULT PRIVILEGES has given to new tables and sequences of the
+  /// schema `livefetch`: the history has values that the roles may not read in the tables.
+  static func revocation(of names: [String]) -> String {
+    "DO \(literal(revocationBlock(of: names)))"
+  }
+
+  /// The same as a block of PL/pgSQL.
+  static func revocationBlock(of names: [String]) -> String {
+    let list = names.map(literal).joined(separator: ", ")
+    return """
+      DECLARE found record; BEGIN
+        FOR found IN SELECT DISTINCT c.oid::regclass AS name, c.relkind,
+            CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS role
+          FROM pg_class AS c, aclexplode(c.relacl) AS a
+          WHERE c.relnamespace = 'livefetch'::regnamespace AND c.relname IN (\(list))
+            AND a.grantee <> c.relowner
+        LOOP
+          EXECUTE format('REVOKE ALL ON %s %s FROM %s',
+            CASE found.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, found.name, found.role);
+        END LOOP;
+      END
+      """
   }
 
   private static func update(

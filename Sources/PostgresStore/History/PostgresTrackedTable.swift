@@ -110,7 +110,7 @@ extension PostgresTrackedTable {
           livefetch_before tid, livefetch_after tid, \(columns),
           PRIMARY KEY (livefetch_xid, livefetch_seq))
         """
-      ] + [functions, privileges] + triggers
+      ] + [PostgresHistory.revocation(of: ["history_\(oid)"]), functions, privileges] + triggers
     return statements.joined(separator: ";\n")
   }
 

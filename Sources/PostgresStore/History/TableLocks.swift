@@ -3,7 +3,7 @@
 //
 // A transaction locks its tables before it takes its snapshot. If another session holds or waits for an
 // exclusive lock of one, each statement locks its own tables instead: it waits only for tables that it reads or
-// writes. The same holds for those beyond the first 200. The lock of a view includes the tables that the view reads.
+// writes. The same holds for those beyond the first 200 tables and partitions. The lock of a view includes the tables that the view reads.
 
 import SQLComposer
 
@@ -11,6 +11,8 @@ import SQLComposer
 struct LockedTable: Hashable, Sendable {
   let oid: OID
   let name: String
+  /// The number of tables that are locked with it: itself and its partitions.
+  var count = 1
 
   /// The name with its schema, quoted.
   var quotedName: String { "\(quoted(Catalog.schema)).\(quoted(name))" }
@@ -22,7 +24,7 @@ extension Catalog {
     let kinds: Set<CatalogTable.Kind> = [.table, .partitionedTable, .view]
     let found = tables.filter { kinds.contains($0.kind) && $0.isLockable }
     return (found.filter { $0.kind != .view } + found.filter { $0.kind == .view })
-      .map { LockedTable(oid: $0.oid, name: $0.name) }
+      .map { LockedTable(oid: $0.oid, name: $0.name, count: 1 + $0.leafPartitions.count) }
   }
 }
 
@@ -35,7 +37,7 @@ struct TableLocks {
   /// holds or waits for an exclusive lock, or a table has been removed, is no table any more, or may no longer
   /// be read.
   private static let refusals: Set<String> = ["55P03", "42P01", "42809", "42501"]
-  /// The most tables that a transaction locks at its begin. The locks of all transactions share the server's
+  /// The most tables and partitions that a transaction locks at its begin. The locks of all transactions share the server's
   /// memory.
   private static let most = 200
 
@@ -52,8 +54,14 @@ struct TableLocks {
   ) throws(PostgresError) -> Result {
     guard !tables.isEmpty else { return try transaction("", []) }
     do throws(PostgresError) {
-      let first = Array(tables.prefix(most))
-      return try transaction("\(statement(first)) NOWAIT", Array(tables.dropFirst(most)))
+      var count = 0
+      let first = Array(
+        tables.prefix { table in
+          count += table.count
+          return count <= most
+        })
+      let later = Array(tables.dropFirst(first.count))
+      return try transaction(first.isEmpty ? "" : "\(statement(first)) NOWAIT", later)
     } catch {
       guard let state = error.sqlState, refusals.contains(state), !hasBegun() else { throw error }
       return try transaction("", tables)

@@ -6,15 +6,24 @@
 // was revoked still requires a credential. `created`, `expires` and `revoked` are seconds since 1970.
 
 import FetchModel
+import SQLComposer
 
 /// The API keys of a database.
 enum PostgresAPIKeyTable {
-  static let creation = """
-    CREATE SCHEMA IF NOT EXISTS livefetch;
-    CREATE TABLE IF NOT EXISTS livefetch.key (
-      id text PRIMARY KEY, name text NOT NULL, digest bytea NOT NULL, scopes text NOT NULL,
-      roles text NOT NULL, "user" text, created float8 NOT NULL, expires float8, revoked float8);
-    CREATE UNIQUE INDEX IF NOT EXISTS key_name ON livefetch.key (name) WHERE revoked IS NULL;
+  static let creation = "CREATE SCHEMA IF NOT EXISTS livefetch; DO \(literal(creationBlock))"
+
+  /// Creates the table if it does not exist, without the privileges that new tables have by default: who
+  /// writes to it can add a key.
+  private static let creationBlock = """
+    BEGIN
+      IF to_regclass('livefetch.key') IS NULL THEN
+        CREATE TABLE livefetch.key (
+          id text PRIMARY KEY, name text NOT NULL, digest bytea NOT NULL, scopes text NOT NULL,
+          roles text NOT NULL, "user" text, created float8 NOT NULL, expires float8, revoked float8);
+        CREATE UNIQUE INDEX key_name ON livefetch.key (name) WHERE revoked IS NULL;
+        \(PostgresHistory.revocationBlock(of: ["key"]));
+      END IF;
+    END
     """
 
   /// Returns every key, oldest first. O(keys).

@@ -64,7 +64,7 @@ final class PostgresSaveExecutor: Sendable {
     _ request: SaveRequest,
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
   ) {
-    start(completion) { [self] () throws(SaveError) in
+    start(request.caller, completion) { [self] () throws(SaveError) in
       let run = Run(request: request, once: nil)
       return try execute(run).result
     }
@@ -74,7 +74,7 @@ final class PostgresSaveExecutor: Sendable {
     _ request: SaveRequest, once: IdempotentSave,
     completion: @escaping @Sendable (Result<StoredResponse, SaveError>) -> Void
   ) {
-    start(completion) { [self] () throws(SaveError) in
+    start(request.caller, completion) { [self] () throws(SaveError) in
       let run = Run(request: request, once: once)
       return try execute(run).response ?? StoredResponse(bytes: [], isRepeated: false)
     }
@@ -97,8 +97,9 @@ final class PostgresSaveExecutor: Sendable {
     return try found.get()
   }
 
+  /// Runs a save in its caller's turn, unless it waits longer than one and a half times the time limit.
   private func start<Value: Sendable>(
-    _ completion: @escaping @Sendable (Result<Value, SaveError>) -> Void,
+    _ caller: CallerID, _ completion: @escaping @Sendable (Result<Value, SaveError>) -> Void,
     _ body: @escaping @Sendable () throws(SaveError) -> Value
   ) {
     open.withLock { $0 += 1 }
@@ -117,9 +118,10 @@ final class PostgresSaveExecutor: Sendable {
       }
     }
     threads.run(
-      for: QueueKey(), until: nil,
+      for: QueueKey(caller: caller.name, connection: caller.connection),
+      until: .now + timeLimit * 1.5,
       refused: { refusal in
-        finish(.failure(.store(refusal == .full ? .overloaded : .shuttingDown)))
+        finish(.failure(.store(refusal == .closed ? .shuttingDown : .overloaded)))
       },
       { finish(Result { () throws(SaveError) in try body() }) })
   }

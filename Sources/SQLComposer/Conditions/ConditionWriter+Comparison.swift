@@ -142,7 +142,7 @@ extension ConditionWriter {
   }
 
   /// `operand` folded so that the differences which `options` ignore (case, diacritics) are gone.
-  /// Constants are folded here rather than by SQLite.
+  /// Constants are folded here rather than by the database.
   func folded(
     _ operand: SQLOperand, _ expression: ResolvedExpression, _ options: StringOptions
   ) -> SQLOperand {

@@ -56,13 +56,6 @@ package protocol SQLScope {
   func isAggregate(_ path: PropertyPath) -> Bool
 }
 
-extension SQLScope {
-  /// Empty: nothing restricts the objects.
-  public var readabilities: [String] { [] }
-  /// False: nothing restricts the objects.
-  public var isRestricted: Bool { false }
-}
-
 extension SQLFragment {
   /// True if the condition calls functions or calculates, which may take long or fail.
   var isCalculation: Bool { ["livefetch_", "::numeric"].contains(where: text.contains) }

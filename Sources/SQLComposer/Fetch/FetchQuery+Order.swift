@@ -45,8 +45,9 @@ extension FetchQuery {
       OrderColumn(
         sql: sql, direction: term.direction, nils: term.nils, isBinaryCollated: isBinaryCollated,
         type: type,
-        mayBeNull: column.mayBeNull
-          && !(term.derivation == .value && required.contains(term.path))))
+        // An infinite date has no day, month or year.
+        mayBeNull: [.day, .month, .year].contains(term.derivation)
+          || column.mayBeNull && !(term.derivation == .value && required.contains(term.path))))
   }
 
   func orderClause(_ order: RowOrder) -> String {

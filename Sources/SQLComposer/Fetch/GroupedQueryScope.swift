@@ -24,6 +24,9 @@ struct GroupedQueryScope: SQLScope {
   var correlation: String { objects.correlation }
   var mayRepeat: Bool { objects.mayRepeat }
   var position: String? { objects.position }
+  var readabilities: [String] { objects.readabilities }
+  /// Groups consist of readable objects; a subquery tests its own ones.
+  var isRestricted: Bool { groupedQuery == nil && objects.isRestricted }
 
   func isAggregate(_ path: PropertyPath) -> Bool { groupedQuery?.aggregate(path) != nil }
 

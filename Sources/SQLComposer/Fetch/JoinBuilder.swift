@@ -74,7 +74,9 @@ package struct JoinBuilder: SQLScope {
       var result = SQLColumn(
         sql: columns([column.name], at: path.steps)[0], type: column.type,
         dateFormat: column.dateFormat,
-        mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.encoding == .json,
+        // The null of JSON is nil too.
+        mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.encoding == .json
+          || column.type == .json,
         isBinaryCollated: column.isBinaryCollated)
       result.encoding = column.encoding
       result.isUntyped = column.isUntyped && !dialect.hasTypedColumns

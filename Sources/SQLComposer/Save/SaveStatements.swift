@@ -182,6 +182,11 @@ package enum DefaultSQL {
       let parts = inner.split(separator: "\"\"", omittingEmptySubsequences: false)
       return parts.contains { $0.contains("\"") } ? nil : parts.joined(separator: "\"")
     }
+    for (open, close) in [(UInt8(ascii: "["), UInt8(ascii: "]")), (0x60, 0x60)]
+    where first == open && last == close && bytes.count > 1 {
+      let inner = bytes[1..<(bytes.count - 1)]
+      return inner.contains(close) ? nil : String(decoding: inner, as: UTF8.self)
+    }
     guard first > 0x39 || first == 0x24, bytes.allSatisfy(isNameByte) else { return nil }
     return words.contains(folded(text)) ? nil : text
   }

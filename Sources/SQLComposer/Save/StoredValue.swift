@@ -1,4 +1,4 @@
-// A typed value and its column → the value that SQLite stores.
+// A typed value and its column → the value that its database stores.
 
 import FetchModel
 

@@ -272,6 +272,28 @@ extension Connection {
     return try RunningQuery.run(on: self, body)
   }
 
+  /// Runs `body`, and interrupts the statement that is running after some seconds, also within one step of
+  /// SQLite's virtual machine. It ends with ``StoreError/queryTimeout``.
+  func interrupted<Result>(
+    after seconds: Double, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let (bodyEnded, watchEnded) = (MonotonicSemaphore(), MonotonicSemaphore())
+    let handle = ConnectionHandle(pointer: handle)
+    let isWatched = startThread(name: "lf-interrupt") {
+      if !bodyEnded.wait(seconds: seconds) { sqlite3_interrupt(handle.pointer) }
+      watchEnded.signal()
+    }
+    defer {
+      bodyEnded.signal()
+      // An interruption must not reach a later statement.
+      if isWatched { watchEnded.wait() }
+    }
+    return try body()
+  }
+
+  /// `sqlite3_interrupt` may be called from any thread.
+  private struct ConnectionHandle: @unchecked Sendable { let pointer: OpaquePointer }
+
   /// Runs `body`. A query in it that is running when `isCancelled` becomes true ends with
   /// ``StoreError/queryTimeout``. nil disables cancellation.
   func withCancellation<Result>(

@@ -63,8 +63,11 @@ struct FileIdentityMonitor: Sendable {
   ) throws(StoreError) -> Introspection? {
     do throws(StoreError) {
       return try Introspection(of: connection)
-    } catch .unusable {
-      return nil
+    } catch {
+      switch error {
+      case .unusable, .failed: return nil
+      default: throw error
+      }
     }
   }
 }

@@ -91,15 +91,15 @@ struct OpenFile {
       "the file was cut short: it has fewer pages than its header says (restore it from a backup)")
   }
 
-  /// Nanoseconds for which the content of a file is checked before its first save: enough for some
-  /// 100 MB. Of a larger file only the first tables are checked.
-  private static let contentCheckLimit: UInt64 = 250_000_000
+  /// Seconds after which the check of a file's content is interrupted: enough for some 100 MB. It cannot
+  /// have a deadline, because a table is checked in one step of SQLite's virtual machine.
+  private static let contentCheckLimit = 0.25
 
   /// Refuses a file that contains damaged pages. Saves to it could be lost.
   static func checkContent(_ connection: Connection) throws(StoreError) {
     let findings: [String]
     do throws(StoreError) {
-      findings = try connection.withDeadline(after: contentCheckLimit) { () throws(StoreError) in
+      findings = try connection.interrupted(after: contentCheckLimit) { () throws(StoreError) in
         try connection.all("PRAGMA main.quick_check(10)") { $0.text(0) }
       }
     } catch .damaged(let reason) {

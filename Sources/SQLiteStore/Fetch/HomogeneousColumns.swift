@@ -54,6 +54,9 @@ final class HomogeneousColumns: Sendable {
   // Protects the checked columns and positions. Never held during a query.
   private let checked = Mutex(Checked())
   private let history: History
+  private let isStopped = Atomic(false)
+  /// Signalled by the background thread at its end; nil if there is none.
+  private let background = Mutex<MonotonicSemaphore?>(nil)
 
   /// Finds the indexed columns.
   init(_ history: History, on connection: Connection) throws(StoreError) {
@@ -88,9 +91,24 @@ final class HomogeneousColumns: Sendable {
   func checkAll(with readers: ReaderPool) {
     let unchecked = candidates.filter { !check($0, readers, limit: Self.timeLimit) }
     guard !unchecked.isEmpty else { return }
-    _ = startThread { [self] in
-      for candidate in unchecked { _ = check(candidate, readers, limit: nil) }
+    let ended = MonotonicSemaphore()
+    let isStarted = startThread { [self] in
+      for candidate in unchecked where !isStopped.load(ordering: .relaxed) {
+        _ = check(candidate, readers, limit: nil)
+      }
+      ended.signal()
     }
+    if isStarted { background.withLock { $0 = ended } }
+  }
+
+  /// Ends the check on the background thread, which keeps a connection open, and waits for it.
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+    let ended = background.withLock { ended in
+      defer { ended = nil }
+      return ended
+    }
+    ended?.wait()
   }
 
   /// Checks every value of one column by scanning only its index. Returns false if the time limit
@@ -101,7 +119,11 @@ final class HomogeneousColumns: Sendable {
     do throws(StoreError) {
       try readers.read(limit: limit) { connection throws(StoreError) in
         let token = try history.newestToken(on: connection)
-        guard try connection.first(sql, [], { _ in true }) == nil else { return }
+        let mustStop = { @Sendable [self] in self.isStopped.load(ordering: .relaxed) }
+        let found = try connection.withCancellation(mustStop) { () throws(StoreError) in
+          try connection.first(sql, [], { _ in true })
+        }
+        guard found == nil else { return }
         // This also checks the rows of all other columns that changed since their last check.
         _ = try columns(at: token, on: connection)
         checked.withLock { checked in

@@ -33,7 +33,7 @@ extension History {
         return save
       }
     }
-    let records = zip(saves, folds).map { $1.record(of: $0) }
+    let records = zip(saves, folds).map { $1.record(of: $0, in: model) }
     return ChangeHistory(from: from, to: to, saves: records)
   }
 

@@ -45,7 +45,7 @@ extension History {
     try connection.first(
       """
       SELECT 1 FROM main.sqlite_schema AS own JOIN main.sqlite_schema AS other
-      ON other.type = 'trigger' AND other.tbl_name = own.tbl_name AND other.rowid > own.rowid
+      ON other.type = 'trigger' AND lower(other.tbl_name) = lower(own.tbl_name) AND other.rowid > own.rowid
       WHERE own.type = 'trigger' AND own.name LIKE 'livefetch\\_insert\\_%' ESCAPE '\\'
       AND other.name NOT LIKE 'livefetch\\_%' ESCAPE '\\'
       """

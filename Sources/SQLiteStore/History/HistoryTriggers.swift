@@ -1,12 +1,12 @@
 // A tracked table → the SQL of its history table and of the triggers that fill it.
 //
 //     AFTER INSERT     records the new key
-//     AFTER UPDATE     records the old row if a column differs; and the new key if the key differs.
-//                      In a table that refers to itself the old row is recorded BEFORE UPDATE: foreign key
-//                      actions, which may update the same row again, run before AFTER triggers
+//     BEFORE UPDATE    records the old row if a column differs, and the new key if the key differs and no
+//                      other row has it. Foreign key actions, and the triggers that they fire, may update
+//                      the same row again before AFTER triggers run
 //     AFTER DELETE     records the old row
 //     BEFORE INSERT    records rows that REPLACE deletes without firing a delete trigger
-//     BEFORE UPDATE    the same
+//     BEFORE UPDATE    the same for the new key
 //
 // SQLite fires the newest trigger first, so these must be newer than the user's own triggers.
 // Otherwise an AFTER INSERT trigger that updates its row would be recorded before the insert.
@@ -48,10 +48,8 @@ struct HistoryTriggers {
     let differs =
       tableInfo.columns.filter { !$0.isGenerated }.map { difference(of: $0) }
       + (hasRowid ? keys.map { "OLD.\(quoted($0.table)) IS NOT NEW.\(quoted($0.table))" } : [])
-    let refersToItself = table.links.contains { folded($0.key.table) == folded(name) }
     return trigger(
-      "update", refersToItself ? "BEFORE UPDATE" : "AFTER UPDATE", when: Self.any(of: differs),
-      [positionInsert, oldRowInsert])
+      "update", "BEFORE UPDATE", when: Self.any(of: differs), [positionInsert, oldRowInsert])
   }
 
   /// SQLite limits the depth of an expression to 1,000, and a chain of ORs is as deep as it is
@@ -65,7 +63,17 @@ struct HistoryTriggers {
   }
 
   private var rekey: (String, String) {
-    trigger("rekey", "AFTER UPDATE", when: keyDiffers, [positionInsert, keyInsert])
+    // Another row with the key is kept by OR IGNORE, and recorded by `collide` for OR REPLACE.
+    // An index finds it by the column's collation.
+    let isNew = keys.map { key in
+      let isSame = "\(quoted(key.table)) = NEW.\(quoted(key.table))"
+      let column = tableInfo.columns.first { $0.name == key.table }
+      return column?.isBinaryCollated == false ? "\(isSame) AND \(isSame) COLLATE BINARY" : isSame
+    }
+    return trigger(
+      "rekey", "BEFORE UPDATE",
+      when: "(\(keyDiffers)) AND NOT \(exists(isNew.joined(separator: " AND ")))",
+      [positionInsert, keyInsert])
   }
 
   private var delete: (String, String) {

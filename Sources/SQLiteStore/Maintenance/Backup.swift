@@ -118,7 +118,7 @@ extension SQLiteStore {
       defer { connection.close() }
       _ = try connection.first("PRAGMA main.schema_version") { $0.integer(0) }
       return true
-    } catch .noDatabase {
+    } catch .damaged {
       return false
     }
   }

@@ -67,13 +67,16 @@ struct ColumnSample {
     return try found.isEmpty ? [firstValue()].compactMap { $0 } : found
   }
 
-  /// Returns the values of a SELECT; none if a view takes too long.
+  /// Returns the values of a SELECT; none if a view takes too long or its rows cannot be calculated.
   private func values(_ query: String) throws(StoreError) -> [SQLValue] {
     do {
       return try connection.all("SELECT \(query)") { $0.value(0) }
     } catch {
-      if isView, case .queryTimeout = error { return [] }
-      throw error
+      guard isView else { throw error }
+      switch error {
+      case .queryTimeout, .failed: return []
+      default: throw error
+      }
     }
   }
 

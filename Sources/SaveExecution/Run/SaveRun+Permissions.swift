@@ -217,17 +217,18 @@ extension SaveRun {
   /// relationship, or link or unlink this partner in a one-to-one relationship. That is an update of
   /// this object too. Reports a problem if not.
   mutating func mayUpdate(member id: ObjectID, of entity: Int, at change: Int) -> Bool {
-    guard let permissions else { return true }
+    // A copy of the permissions would make each change copy their sets.
+    guard permissions != nil else { return true }
     if let inserted = insertedObject(id, of: entity) {
-      self.permissions?.recordChange(of: inserted)
+      permissions?.recordChange(of: inserted)
       return true
     }
     let object = SavePermissions.Object(entity: entity, id: id)
-    guard permissions.updatable.contains(object) else {
+    guard permissions?.updatable.contains(object) == true else {
       reportForbidden("update", entity, at: change)
       return false
     }
-    self.permissions?.record(.updated, object, by: change)
+    permissions?.record(.updated, object, by: change)
     return true
   }
 

@@ -147,7 +147,15 @@ extension SaveRun {
     }
     guard progress[index] != .failed else { return .ends }
     guard request.mergePolicy == .storeWins, !differing.isEmpty else { return .holds }
-    change.values.removeAll { differing.contains($0.property) }
+    change.values.removeAll { value in
+      if differing.contains(value.property) { return true }
+      // A derived text goes with its source.
+      guard case .attribute(let index) = value.property,
+        case .text(_, let source)? = entity.attributes[index].declaration?.derivation,
+        let property = entity.property(named: source)
+      else { return false }
+      return differing.contains(property)
+    }
     guard case .delete = change.operation else { return .holds }
     progress[index] = .done
     return .ends

@@ -142,7 +142,11 @@ extension SaveRun {
     guard connection.changedRows == 0 else {
       return finish(index, entity: table.index, id, as: .deleted)
     }
-    guard try exists(key, in: table) else { return reportMissing(at: index) }
+    guard try exists(key, in: table) else {
+      // A later delete of the save may have cascaded to it.
+      return isRetry
+        ? finish(index, entity: table.index, id, as: .deleted) : reportMissing(at: index)
+    }
     report(.refused, nil, "the table refused the delete", at: index)
   }
 

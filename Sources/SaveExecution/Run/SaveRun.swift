@@ -35,6 +35,8 @@ struct SaveRun {
   var refusedObjects: [Int: [ObjectID]] = [:]
   /// True during the last attempt of a refused delete.
   var isLastTry = false
+  /// True while refused deletes are tried again.
+  var isRetry = false
   /// The number of objects whose deletes were tried again before the last change.
   private var retries = 0
 
@@ -112,7 +114,10 @@ struct SaveRun {
       isLastTry = result.deleted == last
       guard isLast || !isLastTry else { break }
       last = result.deleted
-      let again = refusedDeletes
+      // From both ends in turns: each object of a chain may need the delete of the next one.
+      let again = Array(refusedDeletes.reversed())
+      isRetry = true
+      defer { isRetry = false }
       (refusedDeletes, toBeDeleted) = ([], [])
       for index in again {
         retries += refusedObjects[index]?.count ?? 1

@@ -2,7 +2,7 @@
 //
 // Enters: the `Authorization` header of a request. Leaves: the caller, or a refusal. Promises: no
 // query, no wait. Every refusal takes the same work, whatever is wrong with the credential: one hash,
-// two comparisons, and one signature if JWTs are accepted.
+// two comparisons, and, if JWTs are accepted, one signature for each key that the token's header may mean.
 
 import FetchModel
 import LiveFetchHTTPServer

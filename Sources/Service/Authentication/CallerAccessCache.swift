@@ -5,9 +5,12 @@ import Synchronization
 
 /// The rules of the callers seen, by the values of the rules' variables. Any thread may use it.
 final class CallerAccessCache: Sendable {
-  /// The maximum number of sets of values that are kept, and of their bytes. One more removes all of them.
+  /// The maximum number of sets of values that are kept, and of the bytes of the values and the rules. One
+  /// more removes all of them.
   private static let capacity = 20_000
-  static let maxBytes = 8 << 20
+  static let maxBytes = 64 << 20
+  /// The bytes of the resolved rules of one entity, measured with short conditions.
+  private static let bytesPerEntity = 2_048
 
   private struct Known {
     var accesses: [[PredicateArgument?]: CallerAccess] = [:]
@@ -27,7 +30,9 @@ final class CallerAccessCache: Sendable {
     let values = rules.values(for: caller)
     if let access = known.withLock({ $0.accesses[values] }) { return access }
     let access = rules.access(values: values)
-    let bytes = values.reduce(0) { $0 + Self.size(of: $1) }
+    let bytes =
+      values.reduce(0) { $0 + Self.size(of: $1) }
+      + access.model.entities.count * Self.bytesPerEntity
     known.withLock { known in
       if known.accesses.count >= Self.capacity || known.bytes + bytes > Self.maxBytes {
         known = Known()

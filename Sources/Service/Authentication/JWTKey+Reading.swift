@@ -32,11 +32,14 @@
   }
 
   extension JWTKey {
-    /// Reads the keys of a URL, without secrets: one that a URL shows is none. A set without keys is
-    /// valid, and withdraws all of them.
+    /// Reads the keys of a URL, without secrets: one that a URL shows is none. `{"keys":[]}` withdraws all
+    /// keys; anything else without a usable key is an error.
     static func keys(fetched bytes: [UInt8]) async throws(JWTKeyError) -> [JWTKey] {
+      let text = String(decoding: bytes, as: UTF8.self)
+      let start = text.drop { $0.isWhitespace }
+      if start.hasPrefix("-----BEGIN") { return [try await key(ofPEM: text)] }
       if let json = try? JSON(parsing: bytes), json["keys"] == .array([]) { return [] }
-      return try await keys(of: bytes).filter { $0.algorithm != .hs256 }
+      return try await keys(ofJSON: bytes, takesSecrets: false)
     }
   }
 
@@ -137,18 +140,21 @@
   // MARK: - JWK and JWKS
 
   extension JWTKey {
-    private static func keys(ofJSON bytes: [UInt8]) async throws(JWTKeyError) -> [JWTKey] {
+    private static func keys(
+      ofJSON bytes: [UInt8], takesSecrets: Bool = true
+    ) async throws(JWTKeyError) -> [JWTKey] {
       guard let json = try? JSON(parsing: bytes) else {
         throw JWTKeyError(description: "is not JSON")
       }
       var members = [json]
       if case .array(let keys)? = json["keys"] { members = keys }
       var keys: [JWTKey] = []
-      for member in members.prefix(maxKeys) {
+      for member in members.prefix(maxKeys) where takesSecrets || member["kty"]?.string != "oct" {
         if let key = try await key(ofJWK: member) { keys.append(key) }
       }
       guard !keys.isEmpty else {
-        throw JWTKeyError(description: "holds no key for HS256, RS256, ES256 or EdDSA")
+        let algorithms = (takesSecrets ? "HS256, " : "") + "RS256, ES256 or EdDSA"
+        throw JWTKeyError(description: "holds no key for \(algorithms)")
       }
       return keys
     }

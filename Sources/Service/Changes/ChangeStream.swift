@@ -22,8 +22,8 @@ final class ChangeStream: ServedStream, HistoryObserver {
     callerID = context.callerID
     identity = RequestIdentity(context)
     self.query = query
-    let newest = context.service.store.newestToken.tagged(query.tokenTag)
-    state = Mutex(State(position: query.start ?? newest))
+    let start = query.start ?? context.service.store.newestToken.tagged(query.tokenTag)
+    state = Mutex(State(output: EventOutput(id: query.isFromNow ? start : nil), position: start))
   }
 
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {

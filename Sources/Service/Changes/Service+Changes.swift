@@ -7,8 +7,10 @@ import Synchronization
 
 /// The parameters of a request for the history.
 struct ChangesQuery: Sendable {
-  /// nil for the whole history.
+  /// nil for the whole history; for a stream, from the newest save on.
   var start: Token?
+  /// True if a stream begins at the newest save, which its client does not know.
+  var isFromNow = false
   /// The tag of the tokens of the response, from which the caller's fetches go on.
   var tokenTag: UInt32?
   /// The maximum number of saves of one response.
@@ -34,8 +36,13 @@ extension Service {
     guard query.limit > 0 else {
       throw .badRequest("bad-parameter", "`limit`: a whole number above 0")
     }
-    query.start = try context.lastEventID() ?? query.start
     query.tokenTag = context.tokenTag
+    if let last = try context.lastEventID() {
+      query.start = last
+    } else if items["since"].map({ $0 == "now" }) ?? true {
+      query.start = query.start?.tagged(query.tokenTag)
+      query.isFromNow = true
+    }
     return query
   }
 
@@ -198,6 +205,8 @@ protocol HistoryObserver: AnyObject, Sendable {
 final class HistoryFeed: Sendable {
   // Protects the observers; never held while one is notified.
   private let observers = Mutex<[ObjectIdentifier: any HistoryObserver]>([:])
+  /// True while a notification of all observers waits for the thread. It covers later commits too.
+  private let isQueued = Atomic(false)
   private let pool: ThreadPool
 
   init(pool: ThreadPool) { self.pool = pool }
@@ -215,8 +224,11 @@ final class HistoryFeed: Sendable {
 
   /// Notifies every observer on the feed's thread.
   func storeDidChange() {
-    guard observers.withLock({ !$0.isEmpty }) else { return }
+    guard observers.withLock({ !$0.isEmpty }),
+      !isQueued.exchange(true, ordering: .sequentiallyConsistent)
+    else { return }
     run { [self] in
+      isQueued.store(false, ordering: .sequentiallyConsistent)
       for observer in observers.withLock({ Array($0.values) }) where observer.historyDidChange() {
         remove(observer)
       }

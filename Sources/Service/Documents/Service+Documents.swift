@@ -112,7 +112,7 @@ extension Service {
   private func optionsResponse(
     _ methods: String, entity: String?, _ context: RequestContext
   ) throws(Problem) -> HTTPResponse {
-    if context.caller?.scopes.contains(.read) == true, let entity {
+    if context.mayKnowEntities, let entity {
       _ = try entityIndex(named: entity)
     }
     let allow = (name: "Allow", value: methods)

@@ -44,6 +44,7 @@ extension FetchGroupStream {
       }
     }
     return state.withLock { state in
+      guard !state.output.isEnding else { return false }
       for fetch in resumed {
         let answer = found?.0.answers[fetch.index]
         if answer == nil, found?.0.isFull == true { continue }
@@ -82,6 +83,7 @@ extension FetchGroupStream {
       }
       let event = Self.event("snapshot", snapshot.json(tag: tag), named.name)
       return state.withLock { state in
+        guard !state.output.isEnding else { return false }
         state.output.unsent += event
         state.tags[index].from = tag
         begin(GroupFetch(index: index, plan: named.plan, since: snapshot.token), &state)
@@ -93,6 +95,7 @@ extension FetchGroupStream {
         return false
       }
       return state.withLock { state in
+        guard !state.output.isEnding else { return false }
         end(index, Problem(error), &state)
         return true
       }

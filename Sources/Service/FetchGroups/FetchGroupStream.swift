@@ -88,7 +88,9 @@ extension FetchGroupStream {
   /// Receives the engine's answer.
   func receive(_ results: [GroupResult], at token: Token?) {
     let problem = service.endProblem
-    let socket = state.withLock { state in
+    let socket = state.withLock { state -> HTTPStream? in
+      // The last event of a stream is the error that ends it.
+      guard !state.output.isEnding else { return nil }
       if token != nil { Self.confirm(&state) }
       for result in results { append(result, to: &state, isEnding: problem != nil) }
       if let token, state.unsent.isEmpty, state.starts.isEmpty { mark(token, &state) }

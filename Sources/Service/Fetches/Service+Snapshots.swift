@@ -92,7 +92,7 @@ extension Service {
       cache.isWanted(key)
     else { return }
     let entry = SnapshotCache.Entry(
-      etag: etag, token: snapshot.token, count: snapshot.count,
+      for: key, etag: etag, token: snapshot.token, count: snapshot.count,
       dependencies: plan.dependencies(in: store.model),
       full: PreparedResponse(full), notModified: PreparedResponse(notModified))
     cache.keep(entry, for: key)

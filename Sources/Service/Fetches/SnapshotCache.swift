@@ -10,7 +10,7 @@ import FetchModel
 import LiveFetchHTTPServer
 import Synchronization
 
-/// Cached responses, limited by the bytes of their bodies.
+/// Cached responses, limited by the bytes of their bodies and targets.
 final class SnapshotCache: Sendable {
   /// Requests with equal keys have equal responses at one position.
   struct Key: Hashable, Sendable {
@@ -51,14 +51,15 @@ final class SnapshotCache: Sendable {
     }
 
     init(
-      etag: String, token: Token, count: Int?, dependencies: Set<Int>, full: PreparedResponse,
-      notModified: PreparedResponse
+      for key: Key, etag: String, token: Token, count: Int?, dependencies: Set<Int>,
+      full: PreparedResponse, notModified: PreparedResponse
     ) {
       self.etag = etag
       self.token = token
       self.count = count
       self.dependencies = dependencies
-      size = full.bodyCount + 1024
+      // The table holds the key twice.
+      size = full.bodyCount + key.target.utf8.count * 2 + 1024
       state = Mutex(State(validAt: token, full: full, notModified: notModified))
     }
   }
@@ -126,15 +127,17 @@ extension SnapshotCache.Entry {
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {
     let newest = store.newestToken
-    if let valid = state.withLock({ $0.validAt == newest ? $0.response(notModified) : nil }) {
-      return valid
-    }
     guard let validAt = state.withLock({ $0.validAt }) else { return nil }
+    // A database server may have commits that its store has not heard of.
+    if validAt == newest, store.properties.connections == 0 {
+      return state.withLock { $0.response(notModified) }
+    }
     guard (try? store.isUnchanged(dependencies, since: validAt, ifKnown: token)) == true else {
       state.withLock { $0.validAt = nil }
       return nil
     }
     return state.withLock { state in
+      guard state.validAt != newest else { return state.response(notModified) }
       state.validAt = newest
       state.full = remake(state.full)
       state.notModified = remake(state.notModified)

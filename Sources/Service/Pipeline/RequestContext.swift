@@ -21,6 +21,8 @@ struct RequestContext: Sendable {
   let tracker: RequestTracker?
   /// The result of `authenticate`; nil if a credential is required and none is valid.
   var caller: Caller?
+  /// True if the credential cannot be verified before the body is read.
+  var isCallerPending = false
   /// The access rules of the caller; nil if none restrict it.
   var access: CallerAccess?
   /// The result of `route`.
@@ -52,6 +54,9 @@ struct RequestContext: Sendable {
     context.request = request.withoutBody
     return context
   }
+
+  /// True if the caller may know which entities exist.
+  var mayKnowEntities: Bool { !isCallerPending && caller?.scopes.contains(.read) == true }
 
   /// True if the client requests a stream.
   var wantsStream: Bool { request.wantsStream }

@@ -62,7 +62,7 @@ extension Service {
       case .refused: break
       // The request is authenticated once its body is read and the key was fetched.
       case .pending where head.hasBody(ofAtMost: Self.maxPendingBytes):
-        context.caller = .anonymous
+        (context.caller, context.isCallerPending) = (.anonymous, true)
       case .pending:
         authenticator.jwt?.whenFetched {}
         throw .overloaded("The key of the credential is being fetched; try again.")
@@ -109,16 +109,19 @@ extension Service {
     context.begin(.route)
     let resource = try Resource(target: context.request.target)
     if resource.isFile, !isFile(context.request) { throw .noSuchPath }
-    guard let route = resource.route(context.request.method, allow: allow(at: resource)) else {
-      throw .methodNotAllowed(allow(at: resource))
+    let allow = allow(at: resource, context)
+    guard let route = resource.route(context.request.method, allow: allow) else {
+      throw .methodNotAllowed(allow)
     }
     context.exchange.setTag(route.kind.rawValue)
     return route
   }
 
-  /// The methods of a path, without those that change an entity which is read only.
-  private func allow(at resource: Resource) -> String {
-    let entity = resource.entity.flatMap { store.model.entityIndex(named: $0) }
+  /// The methods of a path, without those that change an entity which is read only and which the caller
+  /// may know.
+  private func allow(at resource: Resource, _ context: RequestContext) -> String {
+    let name = context.mayKnowEntities ? resource.entity : nil
+    let entity = name.flatMap { store.model.entityIndex(named: $0) }
     let isReadOnly = entity.map {
       store.properties.isReadOnly || !store.model.entities[$0].isWritable
     }

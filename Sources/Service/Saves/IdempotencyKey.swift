@@ -101,19 +101,26 @@ extension Service {
     }
   }
 
-  /// Responds as the first request with the key did; false if the key was not used.
-  ///
-  /// - Throws: 422 if the key belongs to a different request.
-  func replay(_ key: IdempotencyKey, _ context: RequestContext) throws(Problem) -> Bool {
-    let stored: StoredResponse?
-    do throws(SaveError) {
-      stored = try store.storedResponse(under: key.key, fingerprint: key.fingerprint)
-    } catch {
-      throw Problem(error)
+  /// Responds as the first request with the key did, or with 422 if the key belongs to a different
+  /// request. Calls `body` if there is no key, or if it was not used.
+  func replay(
+    _ key: IdempotencyKey?, _ context: RequestContext,
+    otherwise body: @escaping @Sendable () throws(Problem) -> Void
+  ) throws(Problem) {
+    guard let key else { return try body() }
+    context.query { [store] queryClass throws(StoreError) in
+      // The answer of a database server is waited for on a thread that may wait.
+      guard queryClass == .full || store.properties.connections == 0 else { throw .tooSlow }
+      return Result { () throws(SaveError) in
+        try store.storedResponse(under: key.key, fingerprint: key.fingerprint)
+      }
+    } then: { [self] found throws(Problem) in
+      switch found {
+      case .failure(let error): throw Problem(error)
+      case .success(nil): try body()
+      case .success(let stored?): try respond(with: stored, context)
+      }
     }
-    guard let stored else { return false }
-    try respond(with: stored, context)
-    return true
   }
 
   private func respond(with stored: StoredResponse, _ context: RequestContext) throws(Problem) {

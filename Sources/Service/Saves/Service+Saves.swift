@@ -255,21 +255,21 @@ extension Service {
     switch save.request {
     case .success(let resolved): request = resolved
     case .failure(let problem):
-      if let key = save.key, try replay(key, context) { return }
-      throw problem
+      return try replay(save.key, context) { () throws(Problem) in throw problem }
     }
     request.caller = context.callerID
     let plans = request.batchPlans(in: store.model).filter { (try? checkObservable($1)) != nil }
     guard let serial = store as? any SerialStore, !plans.isEmpty else {
       return try execute(request, save, context)
     }
-    if let key = save.key, try replay(key, context) { return }
-    context.query { [serial] queryClass throws(StoreError) in
-      try serial.objects(of: plans, queryClass: queryClass)
-    } then: { [self, request] found throws(Problem) in
-      var request = request
-      request.found = found
-      try execute(request, save, context)
+    try replay(save.key, context) { [self, request] () throws(Problem) in
+      context.query { [serial] queryClass throws(StoreError) in
+        try serial.objects(of: plans, queryClass: queryClass)
+      } then: { [self, request] found throws(Problem) in
+        var request = request
+        request.found = found
+        try execute(request, save, context)
+      }
     }
   }
 

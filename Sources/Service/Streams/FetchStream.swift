@@ -27,11 +27,13 @@ final class FetchStream: ServedStream, DiffWaiter {
 
   /// - Parameter start: the token from which diffs are sent; nil sends a snapshot first.
   init(_ context: RequestContext, _ fetch: FollowedFetch, start: Token?) {
+    let isFromNow = if case .now? = fetch.since { true } else { false }
+    let output = EventOutput(id: isFromNow ? start?.tagged(fetch.tags.to) : nil)
     service = context.service
     callerID = context.callerID
     identity = RequestIdentity(context)
     self.fetch = fetch
-    state = Mutex(State(position: start, tags: fetch.tags))
+    state = Mutex(State(output: output, position: start, tags: fetch.tags))
   }
 
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
@@ -101,7 +103,9 @@ final class FetchStream: ServedStream, DiffWaiter {
 
   private func send(_ name: StaticString, _ json: [UInt8], position: Token) {
     let event = EventOutput.event(name, json, position.tagged(fetch.tags.to))
-    let socket = state.withLock { state in
+    let socket = state.withLock { state -> HTTPStream? in
+      // The last event of a stream is the error that ends it.
+      guard !state.output.isEnding else { return nil }
       state.output.unsent += event
       state.position = position
       state.tags.from = state.tags.to

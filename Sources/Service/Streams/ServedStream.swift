@@ -14,11 +14,17 @@ struct EventOutput {
 
   var socket: HTTPStream?
   /// Complete events to send.
-  var unsent: [UInt8] = Array("retry: 2000\n\n".utf8)
+  var unsent: [UInt8]
   /// True while the next events are being read.
   var isReading = false
   var isEnding = false
   var heartbeat: Deadline?
+
+  /// - Parameter id: the token at which the stream begins, if its client does not have it: a client that
+  ///   reconnects before the first event resumes there.
+  init(id: Token? = nil) {
+    unsent = Array("retry: 2000\n\(id.map { "id: \($0)\n" } ?? "")\n".utf8)
+  }
 
   /// Returns the next step of the stream. Returns nil and sets `isReading` if the caller must read the next
   /// events.

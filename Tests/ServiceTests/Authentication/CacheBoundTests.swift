@@ -91,7 +91,7 @@ struct CacheBoundTests {
         #"{"entities":{"note":{"access":{"read":"title IN $user.claims.titles"}}}}"#.utf8))
     let rules = try AccessRules(declaration, model: file.store.model)
     let cache = CallerAccessCache(rules)
-    let filler = String(repeating: "x", count: 150)
+    let filler = String(repeating: "x", count: 1_000)
     let caller = { (number: Int) in
       let titles = (0..<100).map { JSON.string("title \(number) \($0) \(filler)") }
       return AccessCaller(

@@ -100,16 +100,29 @@ struct FetchedKeysTests {
     #expect(try file.ask("/v1", headers: token(second, "2")).status == 401)
   }
 
-  @Test("A key that cannot be fetched again ends nothing")
-  func unreachable() async throws {
+  @Test(
+    "Keys that cannot be fetched or read again end nothing",
+    arguments: [
+      nil, "<html>Closed for maintenance</html>", "{}", #"{"keys":"none"}"#,
+      #"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#,
+    ])
+  func unreachable(text: String?) async throws {
     let signer = try await JWTTests.eddsa(id: "1")
     let server = KeyServer(signer.file)
     let file = try served(server, every: .seconds(1))
     let waiting = try waiting(file, token(signer, "1"))
-    server.serve(nil)
+    server.serve(text)
     let count = server.count
     #expect(eventually(within: .seconds(300)) { server.count >= count + 2 })
     #expect(!waiting.poll.isThere)
+    #expect(try file.ask("/v1", headers: token(signer, "1")).status == 200)
+  }
+
+  @Test("Secrets in a set of keys are ignored, also short ones")
+  func secrets() async throws {
+    let signer = try await JWTTests.eddsa(id: "1")
+    let secret = #"{"kty":"oct","k":"c2VjcmV0"},"#
+    let file = try served(KeyServer(#"{"keys":["# + secret + signer.file.dropFirst(9)))
     #expect(try file.ask("/v1", headers: token(signer, "1")).status == 200)
   }
 

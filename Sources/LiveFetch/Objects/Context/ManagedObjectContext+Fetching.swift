@@ -32,7 +32,7 @@ extension ManagedObjectContext {
       return try await fetchStored(request, isolation: isolation).elements
     }
     let stored = try await fetchStored(
-      view.rest, ordering: view.evaluator?.orderPaths ?? [], isolation: isolation)
+      view.storedRequest, ordering: view.evaluator?.orderPaths ?? [], isolation: isolation)
     return view.merged(stored, try await unsavedMatches(view, isolation: isolation))
   }
 
@@ -60,14 +60,15 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> Int {
     let view = try await unsavedView(of: request, isolation: isolation)
     let omitted: Set = ["limit", "offset", "sort", "select", "expand"]
-    let body = (view?.rest ?? request).body().filter { !omitted.contains($0.name) }
+    let body = request.body().filter { !omitted.contains($0.name) }
     let answer = try await fetchResponse(
       body + [.init(name: "as", value: .string("count"))], isolation: isolation)
     guard let total = answer["total"]?.integer else { throw .store(.notUnderstood("no count")) }
-    let stored = Int(clamping: total)
-    guard let view else { return stored }
+    let count = Int(clamping: total)
+    guard let view else { return count }
     let unsaved = try await unsavedMatches(view, isolation: isolation).count
-    return stored.addingReportingOverflow(unsaved).overflow ? .max : stored + unsaved
+    let excluded = try await stored(view.excluded, request, isolation: isolation).count
+    return count - excluded + unsaved
   }
 
   /// Fetches the only object that matches; nil if none does.

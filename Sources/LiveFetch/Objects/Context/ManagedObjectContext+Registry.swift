@@ -152,7 +152,9 @@ extension ManagedObjectContext {
   /// The class of the item's entity: `type` or one of its subclasses.
   func concreteType(of item: Item, _ type: any ManagedEntity.Type) -> any ManagedEntity.Type {
     guard let name = item.entity else { return type }
-    return Self.find(name, below: type, depth: 0) ?? type
+    if let found = Self.find(name, below: type, depth: 0) { return found }
+    root.unlistedEntities[layout(of: type).root, default: []].insert(name)
+    return type
   }
 
   private static func find(
@@ -166,12 +168,19 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// The names of a type's entity and of the entities that share its ids, if classes declare them.
+  private static func addNames(of type: any ManagedEntity.Type, to names: inout Set<String>) {
+    guard names.insert(type.entityName).inserted else { return }
+    for sub in type.subentities { addNames(of: sub, to: &names) }
+  }
+
+  /// The names of a type's entity and of the entities that share its ids, if classes declare them or an
+  /// object of them was read.
   func familyNames(of type: any ManagedEntity.Type) -> Set<String> {
-    let root = layout(of: type).root
-    var names: Set = [type.entityName]
-    for layout in layouts.values where layout.root == root { names.insert(layout.entityName) }
-    for sub in type.subentities where sub != type { names.insert(sub.entityName) }
+    let hierarchy = layout(of: type).root
+    var names: Set<String> = []
+    Self.addNames(of: type, to: &names)
+    names.formUnion(root.unlistedEntities[hierarchy] ?? [])
+    for layout in layouts.values where layout.root == hierarchy { names.insert(layout.entityName) }
     return names
   }
 }

@@ -116,13 +116,13 @@ extension ManagedObjectContext {
     _ change: [JSON.Member], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt {
     let body = JSON.object([.init(name: "changes", value: .array([.object(change)]))])
-    let save = unansweredSave.begin(body)
+    let save = unansweredBatch.begin(body)
     let receipt: SaveReceipt
     do throws(ObjectStoreError) {
       receipt = try await store.save(body, key: save.key)
-      unansweredSave.end(save, nil)
+      unansweredBatch.end(save, nil)
     } catch {
-      unansweredSave.end(save, error)
+      unansweredBatch.end(save, error)
       throw ContextError(error, ContextSave())
     }
     saves += 1

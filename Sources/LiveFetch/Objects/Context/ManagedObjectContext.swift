@@ -84,6 +84,11 @@ public final class ManagedObjectContext {
   var settledSaves: [(draft: ContextSave, receipt: SaveReceipt)] = []
   /// The last save whose answer was lost: submitting it again uses the same key.
   var unansweredSave = UnansweredSave()
+  /// The same for batches, which do not end an unanswered save.
+  var unansweredBatch = UnansweredSave()
+  /// The entities of objects that were read and that no class declares, by the root of their hierarchy;
+  /// used in the root context only.
+  var unlistedEntities: [ObjectIdentifier: Set<String>] = [:]
   var saveWaiters: [CheckedContinuation<Void, Never>] = []
 
   /// Creates a context that saves to `store`.

@@ -1,6 +1,6 @@
 // A reference to an object that may not be in memory.
 
-/// References an object of a relationship, or one requested by id. ReadTime the object is
+/// References an object of a relationship, or one requested by id. Reading the object is
 /// asynchronous, because the store may be remote. A fault has no attributes, so nothing outdated
 /// can be read from it.
 ///

@@ -25,7 +25,7 @@ extension ManagedObjectType {
 /// ```
 ///
 /// All attributes of an object are present and of their declared types: if a stored value does not
-/// fit, the object is refused with a ``MaterializationError``. ReadTime an attribute therefore never
+/// fit, the object is refused with a ``MaterializationError``. Reading an attribute therefore never
 /// fails.
 @propertyWrapper
 public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {

@@ -1,4 +1,4 @@
-// ReadTime and setting values by name, for the declared properties and the keyed methods.
+// Reading and setting values by name, for the declared properties and the keyed methods.
 
 import FetchModel
 

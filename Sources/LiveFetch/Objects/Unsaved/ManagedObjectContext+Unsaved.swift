@@ -12,36 +12,41 @@ struct UnsavedView<Element: Fetchable> {
   /// Objects that will be deleted.
   let deleted: [ObjectID]
 
-  /// The request without deleted objects and, with an evaluator, without the candidates.
-  var rest: FetchRequest<Element> {
-    var rest = request
-    let ids = evaluator == nil ? deleted : deleted + candidates.compactMap(\.objectID.permanentID)
-    // A list has at most 10,000 values.
-    for some in ids.sorted().chunks(of: 10_000) { rest.narrow(to: !FetchPredicate.ids(some)) }
-    guard evaluator != nil else { return rest }
-    rest.fetchOffset = 0
-    rest.fetchLimit = request.fetchLimit.map { limit in
-      let (end, overflow) = limit.addingReportingOverflow(request.fetchOffset)
-      return overflow ? .max : end
+  /// The objects of which the stored values do not count: deleted ones and, with an evaluator, the
+  /// candidates.
+  var excluded: Set<ObjectID> {
+    Set(evaluator == nil ? deleted : deleted + candidates.compactMap(\.objectID.permanentID))
+  }
+
+  /// The request from its start, with room for the excluded objects.
+  var storedRequest: FetchRequest<Element> {
+    var stored = request
+    stored.fetchOffset = 0
+    stored.fetchLimit = request.fetchLimit.map { limit in
+      let (end, isOver) = limit.addingReportingOverflow(request.fetchOffset)
+      let (all, isTooLarge) = end.addingReportingOverflow(excluded.count)
+      return isOver || isTooLarge ? .max : all
     }
-    return rest
+    return stored
   }
 
   /// Stored elements and evaluated ones in order, within the request's window.
   func merged(
     _ stored: (items: [Item], elements: [Element]), _ unsaved: [ManagedObject]
   ) -> [Element] {
-    guard let evaluator else { return stored.elements }
-    let here = Set(unsaved)
-    let rows = zip(stored.items, stored.elements).filter { _, element in
-      (element as? ManagedObject).map { !here.contains($0) && !$0.isDeleted } ?? true
+    let (here, excluded) = (Set(unsaved), excluded)
+    let rows = zip(stored.items, stored.elements).filter { item, element in
+      guard !excluded.contains(item.id), let object = element as? ManagedObject else {
+        return false
+      }
+      return !here.contains(object) && !object.isDeleted
     }.map { (item: Optional($0), element: $1) }
     let new = unsaved.compactMap { object in
       (object as? Element).map { (item: Item?.none, element: $0) }
     }
     let merged = rows.inserting(new) { row in
-      if let item = row.item { return evaluator.place(of: item) }
-      return (row.element as? ManagedObject).flatMap { evaluator.place(of: $0) }
+      if let item = row.item { return evaluator?.place(of: item) }
+      return (row.element as? ManagedObject).flatMap { evaluator?.place(of: $0) }
     }
     return merged.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max).map(\.element)
   }
@@ -158,7 +163,8 @@ extension ManagedObjectContext {
       evaluator.kept += found
     }
     let unknown = view.candidates.filter { evaluator.matches($0) == nil }
-    let received = try await stored(unknown, view.request, isolation: isolation)
+    let received = try await stored(
+      unknown.compactMap(\.objectID.permanentID), view.request, isolation: isolation)
     return view.candidates.filter { object in
       guard object.managedObjectContext === self, !object.isDeleted else { return false }
       return evaluator.matches(object) ?? object.objectID.permanentID.map(received.contains)
@@ -196,11 +202,12 @@ extension ManagedObjectContext {
   }
 
   /// The objects that the request includes by their stored values.
-  private func stored<Element>(
-    _ objects: [ManagedObject], _ request: FetchRequest<Element>, isolation: isolated (any Actor)?
+  func stored<Element>(
+    _ ids: some Sequence<ObjectID>, _ request: FetchRequest<Element>,
+    isolation: isolated (any Actor)?
   ) async throws(ContextError) -> Set<ObjectID> {
     var found: Set<ObjectID> = []
-    for some in objects.compactMap(\.objectID.permanentID).chunks(of: 1000) {
+    for some in ids.sorted().chunks(of: 1000) {
       var asked = request.withoutWindow
       asked.narrow(to: .ids(some))
       let body = asked.body(as: "ids").filter { $0.name != "select" }
