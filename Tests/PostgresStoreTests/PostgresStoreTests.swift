@@ -51,6 +51,26 @@ struct PostgresStoreTests {
     }
   }
 
+  @Test("a read that sends answers itself begins once the commits that it sees are on disk")
+  func durableBeforeBody() throws {
+    try Self.withStore { (store, connection) throws in
+      try connection.execute("SET synchronous_commit = off")
+      for number in 0..<20 {
+        try connection.execute(#"UPDATE "Note" SET text = '\#(number)' WHERE id = 1"#)
+        let end = try connection.query("SELECT pg_current_wal_insert_lsn()::text").text(0, 0)
+        let isFlushed = Mutex(false)
+        try store.read(cancelledWhen: { false }) { _ throws(StoreError) in
+          // The first record of a page begins after its header.
+          let flushed = try? connection.query(
+            "SELECT pg_current_wal_flush_lsn() + 40 >= '\(end)'::pg_lsn"
+          ).bool(0, 0)
+          isFlushed.withLock { $0 = flushed == true }
+        }
+        #expect(isFlushed.withLock(\.self), "\(number)")
+      }
+    }
+  }
+
   @Test("fetches have the new epoch soon after it has begun, and tokens of the old one are expired")
   func newEpoch() throws {
     try Self.withStore { (store, connection) throws in

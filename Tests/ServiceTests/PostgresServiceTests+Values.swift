@@ -55,6 +55,33 @@ extension PostgresServiceTests {
     #expect(groups.contains(#"{"k":null,"n":2}"#), "\(groups)")
   }
 
+  @Test(
+    "Infinite dates and the null of JSON in columns that are NOT NULL are nil in sections",
+    arguments: ["section=d:year", "section=j"])
+  func nilSections(section: String) throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int PRIMARY KEY, d timestamptz NOT NULL, j jsonb NOT NULL);
+      INSERT INTO t SELECT n, '2020-01-01'::timestamptz + n * interval '1 year', to_jsonb(n)
+        FROM generate_series(1, 5) AS n;
+      INSERT INTO t VALUES (6, 'infinity', 'null'), (7, '-infinity', 'null');
+      """)
+    let path = "/v1/objects/t?as=ids&sort=id&digest=true&\(section)"
+    let first = try database.ask("\(path)&limit=3")
+    // Nil comes first.
+    #expect(first.text.contains(#""items":[6,7]"#), "\(first.text)")
+    let next = try #require(first.json["next"]?.string)
+    let rest = try database.ask("\(path)&limit=10&after=\(next)")
+    #expect(rest.json["count"]?.integer == 4, "\(rest.text)")
+    let token = try #require(database.ask(path).json["token"]?.string)
+    try database.runExternally(
+      "UPDATE t SET d = 'infinity', j = 'null' WHERE id IN (1, 2);"
+        + "INSERT INTO t VALUES (8, '-infinity', 'null')")
+    let diff = try database.ask("\(path)&since=\(token)&wait=20")
+    #expect(diff.json["digest"] == (try database.ask(path).json["digest"]), "\(diff.text)")
+    #expect(diff.json["count"]?.integer == 8, "\(diff.text)")
+  }
+
   @Test("An id and a text that PostgreSQL cannot store are refused, and nothing is cut")
   func impossibleValues() throws {
     let database = try ServedDatabase(Self.fixture)

@@ -190,18 +190,14 @@ extension CommitMonitor {
     let results = try connection.execute(
       """
       SELECT last_value + is_called::int FROM livefetch.history_seq;
-      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, q.last_value + is_called::int,
-        (pg_current_wal_insert_lsn() - '0/0')::bigint,
-        pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()
+      SELECT \(HistoryEpoch.expression), pg_current_snapshot()::text, q.last_value + is_called::int
       FROM livefetch.store AS s, livefetch.history_seq AS q
       """)
     guard results.count == 2, results.allSatisfy({ $0.rowCount == 1 }),
       let snapshot = PostgresSnapshot(postgresText: results[1].text(0, 1)),
       let before = Int64(results[0].text(0, 0)), let after = Int64(results[1].text(0, 2)),
-      before <= after, let logEnd = UInt64(results[1].text(0, 3))
+      before <= after
     else { throw .malformed("no snapshot, or too many open transactions") }
-    // Clients get tokens of this position, which a crash must not undo.
-    if try !results[1].bool(0, 4) { try connection.waitForLogFlush(upTo: logEnd) }
     let report = Report(
       position: PostgresPosition(epoch: results[1].text(0, 0), snapshot: snapshot),
       nextNumber: before...after)

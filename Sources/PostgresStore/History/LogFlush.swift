@@ -15,8 +15,10 @@ extension PostgresConnection {
   ) throws(PostgresError) {
     var round = 0
     while try flushedLog() < end {
-      // The server does not flush what no commit waits for, so after a while commit something.
-      if round == 3 { if let commit { try commit() } else { try commitMessage() } }
+      // The server does not flush what no commit waits for, so after a while commit something; soon if the
+      // transaction is open, for which clients wait.
+      if let commit, round == 1 { try commit() }
+      if commit == nil, round == 3 { try commitMessage() }
       if let deadline, deadline <= .now { throw .timedOut }
       let pause = Self.flushPause(round: round)
       try withDeadline(.milliseconds(pause)) { () throws(PostgresError) in
