@@ -420,7 +420,7 @@ extension DatabaseImport {
   }
 
   /// Advances sequences past the values of earlier rows, before rows that leave the columns out. A
-  /// sequence that the role may not read or advance stays as it is.
+  /// sequence that the role may not read stays as it is.
   ///
   /// - Parameter columns: The columns of the rows.
   private func advanceSequences(before columns: [Int]) throws(StoreError) {
@@ -436,7 +436,6 @@ extension DatabaseImport {
             SELECT pg_get_serial_sequence($1::text, $2::text)::regclass AS s,
               (SELECT max(\(name(column)))::bigint FROM \(tableName)) AS m) AS found
           WHERE CASE WHEN has_sequence_privilege(s::oid, 'SELECT, USAGE')
-            AND has_sequence_privilege(s::oid, 'UPDATE')
             THEN m > coalesce(pg_sequence_last_value(s), 0) ELSE FALSE END
           """, [.text(tableName), .text(table.columns[column].name)])
       }

@@ -6,9 +6,13 @@ import SQLComposer
 extension History {
   /// True if every row change since the epoch began was recorded: the schema is the one that the
   /// epoch began with, and each trigger and history table is as LiveFetch created it.
-  func isIntact(on connection: Connection) throws(StoreError) -> Bool {
+  ///
+  /// - Parameter isFormer: True if the triggers are those of an earlier release.
+  func isIntact(
+    isFormer: Bool = false, on connection: Connection
+  ) throws(StoreError) -> Bool {
     guard try hasSameSchema(on: connection),
-      try hasExpectedStatements(on: connection),
+      try hasExpectedStatements(isFormer: isFormer, on: connection),
       try !hasNewerTriggers(on: connection)
     else { return false }
     return try hasSameSchemaVersion(on: connection)
@@ -24,7 +28,9 @@ extension History {
 
   /// True if each trigger and history table exists with the SQL with which LiveFetch creates it, and
   /// no other does.
-  private func hasExpectedStatements(on connection: Connection) throws(StoreError) -> Bool {
+  private func hasExpectedStatements(
+    isFormer: Bool, on connection: Connection
+  ) throws(StoreError) -> Bool {
     let found = try connection.all(
       """
       SELECT name, sql FROM main.sqlite_schema
@@ -32,7 +38,7 @@ extension History {
       OR (type = 'table' AND name LIKE 'livefetch\\_history\\_%' ESCAPE '\\')
       """
     ) { ($0.text(0), $0.text(1)) }
-    let expected = tables.flatMap { HistoryTriggers(table: $0).statements }
+    let expected = tables.flatMap { HistoryTriggers(table: $0, isFormer: isFormer).statements }
     return Dictionary(found, uniquingKeysWith: { first, _ in first })
       == Dictionary(
         expected.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })

@@ -53,6 +53,11 @@ extension History {
       return .added
     }
     let format = try Self.checkFormat(on: connection)
+    if format == Self.format, try Self.isWhole(on: connection),
+      try isIntact(isFormer: true, on: connection)
+    {
+      try replaceTriggers(on: connection)
+    }
     guard format == Self.format, try Self.isWhole(on: connection), try isIntact(on: connection)
     else {
       try begin(on: connection)
@@ -62,6 +67,20 @@ extension History {
     try connection.execute(APIKeyTable.tables)
     try ColumnForms(schema).store(on: connection)
     return .continued
+  }
+
+  /// Replaces the triggers of an earlier release, in the order of their creation. The history goes on.
+  private func replaceTriggers(on connection: Connection) throws(StoreError) {
+    for table in tables {
+      let statements = HistoryTriggers(table: table).statements
+        .filter { $0.sql.hasPrefix("CREATE TRIGGER") }
+      for statement in statements {
+        try connection.execute("DROP TRIGGER main.\(quoted(statement.name))")
+      }
+      for statement in statements { try connection.execute(statement.sql) }
+    }
+    let version = try Self.schemaVersion(on: connection)
+    try Self.set("schema_version", .integer(version ?? 0), on: connection)
   }
 
   private static let ownTables = """

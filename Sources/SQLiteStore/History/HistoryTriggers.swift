@@ -17,6 +17,8 @@ import SQLComposer
 /// The statements that track one table, in the exact text that the catalog returns.
 struct HistoryTriggers {
   let table: TrackedTable
+  /// True for the statements of earlier releases, which recorded most updates after them.
+  var isFormer = false
 
   /// The statements, by the names of the objects that they create.
   var statements: [(name: String, sql: String)] {
@@ -48,8 +50,10 @@ struct HistoryTriggers {
     let differs =
       tableInfo.columns.filter { !$0.isGenerated }.map { difference(of: $0) }
       + (hasRowid ? keys.map { "OLD.\(quoted($0.table)) IS NOT NEW.\(quoted($0.table))" } : [])
+    let refersToItself = table.links.contains { folded($0.key.table) == folded(name) }
     return trigger(
-      "update", "BEFORE UPDATE", when: Self.any(of: differs), [positionInsert, oldRowInsert])
+      "update", isFormer && !refersToItself ? "AFTER UPDATE" : "BEFORE UPDATE",
+      when: Self.any(of: differs), [positionInsert, oldRowInsert])
   }
 
   /// SQLite limits the depth of an expression to 1,000, and a chain of ORs is as deep as it is
@@ -63,6 +67,9 @@ struct HistoryTriggers {
   }
 
   private var rekey: (String, String) {
+    guard !isFormer else {
+      return trigger("rekey", "AFTER UPDATE", when: keyDiffers, [positionInsert, keyInsert])
+    }
     // Another row with the key is kept by OR IGNORE, and recorded by `collide` for OR REPLACE.
     // An index finds it by the column's collation.
     let isNew = keys.map { key in
