@@ -209,6 +209,7 @@ struct CommitMonitorTests {
     let process = try connection.query(
       "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1",
       ["%livefetch.history_seq%"])
+    try #require(process.rowCount == 1)
     let frozen = pid_t(try process.integer(0, 0))
     kill(frozen, SIGSTOP)
     defer { kill(frozen, SIGCONT) }
