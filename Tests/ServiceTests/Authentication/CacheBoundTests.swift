@@ -64,7 +64,8 @@ struct CacheBoundTests {
   func tokenOfAFormerKey() async throws {
     let signer = try await JWTTests.hs256()
     let keys = try await JWTKey.keys(of: Array(signer.file.utf8))
-    let verifier = JWTVerifier(keys: keys, source: .init { Array(signer.file.utf8) })
+    let fetched = try await JWTTests.eddsa(id: "1")
+    let verifier = JWTVerifier(keys: keys, source: .init { Array(fetched.file.utf8) })
     let text = try signer.token(#"{"sub":"ann","exp":1900000060}"#)
     guard
       case .caller(let caller) = verifier.verify(
