@@ -48,6 +48,12 @@ struct TransformableRuleTests {
       #"{"bag":[{"$class":"Sword","title":"x"},{"$class":"Gem","carat":1}]}"#, "`bag` [1]: `Gem` is"
     ),
     (#"{"named":{"a":{"$class":"Evil"}}}"#, "`named` `a`: `Evil` is not a declared class"),
+    // Each level is examined once.
+    (
+      #"{"any":"# + String(repeating: "[", count: 31) + #"{"$class":"Evil"}"#
+        + String(repeating: "]", count: 31) + "}",
+      "`any` " + String(repeating: "[0]: ", count: 31) + "`Evil` is not a declared class"
+    ),
     (
       #"{"any":{"deep":[1,{"$class":"Evil"}]}}"#,
       "`any` `deep`: [1]: `Evil` is not a declared class"
