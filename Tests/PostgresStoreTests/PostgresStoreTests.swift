@@ -66,7 +66,8 @@ struct PostgresStoreTests {
           ).bool(0, 0)
           isFlushed.withLock { $0 = flushed == true }
         }
-        #expect(isFlushed.withLock(\.self), "\(number)")
+        let wasFlushed = isFlushed.withLock { $0 }
+        #expect(wasFlushed, "\(number)")
       }
     }
   }
