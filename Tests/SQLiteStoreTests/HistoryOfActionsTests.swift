@@ -11,14 +11,14 @@ import Testing
 struct HistoryOfActionsTests {
   /// Cascades in a circle and within a table, keys that compare without case, and a user's trigger.
   private static let schema = """
-    CREATE TABLE orders(id INTEGER PRIMARY KEY, code TEXT UNIQUE, status TEXT, touched INT DEFAULT 0,
+    CREATE TABLE orders(id INTEGER PRIMARY KEY, code TEXT UNIQUE, status TEXT, revision INT DEFAULT 0,
       item TEXT REFERENCES items(name) ON UPDATE CASCADE ON DELETE SET NULL);
     CREATE TABLE items(name TEXT PRIMARY KEY COLLATE NOCASE NOT NULL, n INT,
       order_code TEXT REFERENCES orders(code) ON UPDATE CASCADE ON DELETE CASCADE);
     CREATE TABLE emp(id INTEGER PRIMARY KEY, n INT,
       manager INT REFERENCES emp(id) ON UPDATE CASCADE ON DELETE SET NULL);
-    CREATE TRIGGER touch AFTER UPDATE ON items BEGIN
-      UPDATE orders SET touched = touched + 1 WHERE code = NEW.order_code;
+    CREATE TRIGGER revise AFTER UPDATE ON items BEGIN
+      UPDATE orders SET revision = revision + 1 WHERE code = NEW.order_code;
     END;
     """
 

@@ -228,7 +228,8 @@ extension AccessRules {
       }
     }
 
-    /// A rule at a subentity would not hold for whoever reads the object as one of the parent.
+    /// True if the attribute belongs to a parent. A rule at a subentity would not hold for a fetch of the
+    /// parent, which returns the same object.
     private func isInherited(_ attribute: String, _ entity: Entity) -> Bool {
       guard let parent = entity.inheritance.parent else { return false }
       if case .attribute? = model.entities[parent].property(named: attribute) { return true }

@@ -187,7 +187,8 @@ struct Evaluation<Row: EvaluatedRow> {
 extension StoredValue {
   /// The longest pattern that is read from an object here.
   fileprivate static let maxPatternBytes = 1_024
-  /// A search asks this often, each time after some ten thousand steps, whether it shall go on.
+  /// The number of checks for cancellation after which a search ends. There are some ten thousand steps
+  /// between two checks.
   private static let maxPolls = 8
 
   /// Returns nil if the search takes long: the store then decides, within its time limit.

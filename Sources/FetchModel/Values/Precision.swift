@@ -1,5 +1,4 @@
-// The arithmetic of a calculation: decimal if it contains decimal attributes and no
-// doubles.
+// The arithmetic of a calculation: decimal if it contains decimal attributes and no doubles.
 
 /// The precision of a number, and its effect on a calculation.
 public enum Precision: Sendable, Hashable {

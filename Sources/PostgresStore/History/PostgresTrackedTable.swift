@@ -14,8 +14,8 @@
 //     "id", "name", …    every column of the table
 //
 // A transaction may change a row several times. Its first change has the values from before the
-// transaction. The smallest livefetch_seq does not identify the first change: another trigger of the table may
-// change the row again before this trigger fires. The ctids identify it: its livefetch_before is not the
+// transaction. The smallest livefetch_seq does not identify the first change: another trigger of the
+// table may change the row again before this trigger fires. The ctids identify it: its livefetch_before is not the
 // livefetch_after of another change in the same transaction, because PostgreSQL does not reuse a ctid
 // while the transaction is open. So an update that changes no value is recorded too: the next change in
 // its transaction replaces the version that it created.

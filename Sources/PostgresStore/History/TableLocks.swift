@@ -3,7 +3,8 @@
 //
 // A transaction locks its tables before it takes its snapshot. If another session holds or waits for an
 // exclusive lock of one, each statement locks its own tables instead: it waits only for tables that it reads or
-// writes. The same holds for those beyond the first 200 tables and partitions. The lock of a view includes the tables that the view reads.
+// writes. The same holds for those beyond the first 200 tables and partitions. The lock of a view includes
+// the tables that the view reads.
 
 import SQLComposer
 
@@ -37,7 +38,8 @@ struct TableLocks {
   /// holds or waits for an exclusive lock, or a table has been removed, is no table any more, or may no longer
   /// be read.
   private static let refusals: Set<String> = ["55P03", "42P01", "42809", "42501"]
-  /// The most tables and partitions that a transaction locks at its begin. The locks of all transactions share the server's
+  /// The most tables and partitions that a transaction locks at its begin. The locks of all transactions
+  /// share the server's
   /// memory.
   private static let most = 200
 
