@@ -16,6 +16,9 @@ struct TypeGuessTests {
   func decimal() {
     #expect(Self.type("1", "-20") == .integer)
     #expect(Self.type("1", "2.5", "1e3") == .double)
+    #expect(Self.type("9007199254740993", "1") == .integer)
+    // A double would lose the last digit.
+    #expect(Self.type("9007199254740993", "2.5") == .string)
   }
 
   @Test(

@@ -26,8 +26,15 @@ public struct TypeGuess: Sendable, Hashable {
     candidates.remove(.json)
     if !["true", "false"].contains(text.lowercased()) { candidates.remove(.boolean) }
     if !Self.isPlainInteger(text) { candidates.remove(.integer) }
-    if !Self.isPlainNumber(text) { candidates.remove(.double) }
+    if !Self.isPlainNumber(text) || Int64(text).map(Self.isInexact) == true {
+      candidates.remove(.double)
+    }
     add(date: text)
+  }
+
+  /// True if a double would lose digits of the integer.
+  private static func isInexact(_ integer: Int64) -> Bool {
+    Int64(exactly: Double(integer)) != integer
   }
 
   private mutating func add(_ json: JSON) {
@@ -49,8 +56,7 @@ public struct TypeGuess: Sendable, Hashable {
   /// keeps their digits.
   private static func types(ofNumber text: String, _ json: JSON) -> Set<AttributeType> {
     if let integer = json.integer {
-      // A double would lose digits of a large integer.
-      return Int64(exactly: Double(integer)) == integer ? [.integer, .double] : [.integer]
+      return Self.isInexact(integer) ? [.integer] : [.integer, .double]
     }
     guard text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else { return [] }
     // A number beyond all doubles is refused with its row.

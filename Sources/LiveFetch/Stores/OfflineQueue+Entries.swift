@@ -102,8 +102,8 @@ extension ObjectStoreError {
     Problem(409, "removed", "Removed", "The save was removed from the queue, not answered."))
 
   /// True if the save may be sent again. A refusal of the server's own, or of a gateway, ends it, except
-  /// that of a credential or of an address, which may be corrected. An internal error is a refusal too: it would block the saves behind it. A damaged
-  /// file will be restored.
+  /// that of a credential or of an address, which may be corrected. An internal error is a refusal too: it
+  /// would block the saves behind it. A damaged file will be restored.
   var leavesQueued: Bool {
     switch self {
     case .refused(let problem):
@@ -130,7 +130,9 @@ extension ObjectStoreError {
 extension JSON {
   /// A save whose references to temporary ids are permanent ids, except to its own inserts.
   func withIDs(_ ids: [String: ObjectID]) -> JSON {
-    ids.isEmpty ? self : replacing(ids.filter { !insertedNames.contains($0.key) })
+    guard !ids.isEmpty else { return self }
+    let own = insertedNames
+    return replacing(ids.filter { !own.contains($0.key) })
   }
 
   /// The temporary ids of the objects that a save inserts.

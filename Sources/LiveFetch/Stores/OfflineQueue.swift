@@ -134,10 +134,10 @@ final class OfflineQueue: Sendable {
     let result: Result<Int, ObjectStoreError> = state.withLock { state in
       guard !state.isClosed else { return .failure(.cancelled) }
       // A name that a waiting save inserts means that object.
-      let inserted = state.entries.reduce(into: Set<String>()) {
-        $0.formUnion($1.body.insertedNames)
+      var ids = state.ids
+      for waiting in state.entries where !ids.isEmpty {
+        for name in waiting.body.insertedNames { ids[name] = nil }
       }
-      let ids = state.ids.filter { !inserted.contains($0.key) }
       let entry = Entry(number: state.lastNumber + 1, body: body.withIDs(ids), idempotencyKey: key)
       do {
         try storage.setValue(entry.data, forKey: entry.key)

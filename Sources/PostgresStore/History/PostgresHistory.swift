@@ -91,19 +91,8 @@ enum PostgresHistory {
   /// The same as a block of PL/pgSQL.
   static func revocationBlock(of names: [String]) -> String {
     let list = names.map(literal).joined(separator: ", ")
-    return """
-      DECLARE found record; BEGIN
-        FOR found IN SELECT DISTINCT c.oid::regclass AS name, c.relkind,
-            CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS role
-          FROM pg_class AS c, aclexplode(c.relacl) AS a
-          WHERE c.relnamespace = 'livefetch'::regnamespace AND c.relname IN (\(list))
-            AND a.grantee <> c.relowner
-        LOOP
-          EXECUTE format('REVOKE ALL ON %s %s FROM %s',
-            CASE found.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, found.name, found.role);
-        END LOOP;
-      END
-      """
+    return TablePrivileges.revocationBlock(
+      where: "c.relnamespace = 'livefetch'::regnamespace AND c.relname IN (\(list))")
   }
 
   private static func update(

@@ -83,15 +83,23 @@ struct TablePrivileges {
 
   /// Returns the statement that removes what ALTER DEFAULT PRIVILEGES has given to a new table.
   private static func revocation(of table: String) -> String {
-    let name = literal(quoted(table))
-    let body = """
-      DECLARE role text; BEGIN
-        FOR role IN SELECT DISTINCT \(role)
-          FROM pg_class AS c, aclexplode(c.relacl) AS a
-          WHERE c.oid = \(name)::regclass AND a.grantee <> c.relowner
-        LOOP EXECUTE format('REVOKE ALL ON %s FROM %s', \(name)::regclass, role); END LOOP;
-      END
-      """
-    return "DO \(literal(body))"
+    "DO \(literal(revocationBlock(where: "c.oid = \(literal(quoted(table)))::regclass")))"
+  }
+
+  /// The block of PL/pgSQL that removes what ALTER DEFAULT PRIVILEGES has given to new tables and sequences.
+  ///
+  /// - Parameter condition: SQL over `c`, a row of `pg_class`.
+  static func revocationBlock(where condition: String) -> String {
+    """
+    DECLARE found record; BEGIN
+      FOR found IN SELECT DISTINCT c.oid::regclass AS name, c.relkind, \(role) AS role
+        FROM pg_class AS c, aclexplode(c.relacl) AS a
+        WHERE \(condition) AND a.grantee <> c.relowner
+      LOOP
+        EXECUTE format('REVOKE ALL ON %s %s FROM %s',
+          CASE found.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, found.name, found.role);
+      END LOOP;
+    END
+    """
   }
 }

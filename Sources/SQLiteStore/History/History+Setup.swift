@@ -53,12 +53,7 @@ extension History {
       return .added
     }
     let format = try Self.checkFormat(on: connection)
-    if format == Self.format, try Self.isWhole(on: connection),
-      try isIntact(isFormer: true, on: connection)
-    {
-      try replaceTriggers(on: connection)
-    }
-    guard format == Self.format, try Self.isWhole(on: connection), try isIntact(on: connection)
+    guard format == Self.format, try Self.isWhole(on: connection), try continues(on: connection)
     else {
       try begin(on: connection)
       return format == Self.format ? .restarted : .upgraded(from: format, to: Self.format)
@@ -67,6 +62,14 @@ extension History {
     try connection.execute(APIKeyTable.tables)
     try ColumnForms(schema).store(on: connection)
     return .continued
+  }
+
+  /// True if the history has no gap. Replaces the triggers of an earlier release.
+  private func continues(on connection: Connection) throws(StoreError) -> Bool {
+    if try isIntact(on: connection) { return true }
+    guard try isIntact(isFormer: true, on: connection) else { return false }
+    try replaceTriggers(on: connection)
+    return true
   }
 
   /// Replaces the triggers of an earlier release, in the order of their creation. The history goes on.
