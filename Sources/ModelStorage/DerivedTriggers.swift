@@ -40,11 +40,11 @@ package struct DerivedTriggers {
     }
   }
 
-  /// Returns an UPDATE that computes the value for every row; nil if SQL cannot, or if there
-  /// is nothing to compute.
-  package func recomputation(_ derivation: Derivation) -> String? {
+  /// Returns an UPDATE that computes the value for every row; nil if there is nothing to compute.
+  func recomputation(_ derivation: Derivation) -> String? {
     switch derivation {
-    case .text, .now: nil
+    case .now: nil
+    case .text(let function, let source): textUpdate(function, source)
     case .path(let names): pathValue(names, of: quoted(table)).map { update($0, where: "TRUE") }
     case .count(let relationship):
       memberValue(relationship, nil).map { update($0, where: "TRUE") }
@@ -61,6 +61,13 @@ package struct DerivedTriggers {
       UPDATE \(quoted(table)) SET \(column) = \(value) \
       WHERE \(condition)\(kinds) AND \(column)\(triggers.isDifferent)\(value)
       """
+  }
+
+  private func textUpdate(_ function: Derivation.TextFunction, _ source: String) -> String? {
+    guard let source = tables.column(source, of: key.entity).map(quoted) else { return nil }
+    let value = "\(triggers.dialect.functions)livefetch_\(function.rawValue)(\(source))"
+    let isOptional = file.attributes(of: key.entity).first { $0.name == key.property }?.isOptional
+    return update(value, where: isOptional == true ? "TRUE" : "\(source) IS NOT NULL")
   }
 
   // MARK: Key paths

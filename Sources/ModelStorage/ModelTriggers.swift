@@ -73,6 +73,30 @@ package struct ModelTriggers: Sendable {
     return statements
   }
 
+  /// Returns the statements that compute the derived attributes of all objects, each after those that it is
+  /// derived from. They write only values that differ. O(rows) of the attributes' tables.
+  ///
+  /// - Parameter isIncluded: Selects attributes.
+  package func recomputation(
+    where isIncluded: (ModelFile.DeclaredAttribute, Derivation) -> Bool = { _, _ in true }
+  ) -> [NamedStatement] {
+    file.derivedAttributes.filter { isIncluded($0.attribute, $0.derivation) }.compactMap {
+      attribute, derivation in
+      let key = PropertyKey(entity: attribute.entity, property: attribute.name)
+      return DerivedTriggers(triggers: self, key: key).recomputation(derivation).map {
+        NamedStatement(name: "compute \(key.entity).\(key.property)", sql: $0)
+      }
+    }
+  }
+
+  /// Returns the statements that compute the attributes whose derivation is another one than in the model
+  /// that the database stores.
+  ///
+  /// - Parameter stored: nil for rows that other programs wrote.
+  package func recomputation(unlike stored: ModelFile?) -> [NamedStatement] {
+    recomputation { stored?.derivation(of: $0) != $1 }
+  }
+
   /// - Parameter event: For example `AFTER UPDATE OF "mayor"`.
   func trigger(
     _ name: String, _ event: String, on table: String, when condition: String? = nil,

@@ -126,11 +126,11 @@ struct DatabaseOpening {
     if options.isReadOnly { return (nil, nil) }
     if isStandby { return (nil, "the server is a standby") }
     do throws(StoreError) {
+      // First: derived attributes of the model call them.
+      try withStoreErrors { () throws(PostgresError) in try PostgresFunctions.install(connection) }
       try model.install()
       let result = try withStoreErrors { () throws(PostgresError) in
-        let result = try PostgresHistory.install(on: connection)
-        try PostgresFunctions.install(connection)
-        return result
+        try PostgresHistory.install(on: connection)
       }
       return (result, nil)
     } catch {

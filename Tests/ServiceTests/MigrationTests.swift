@@ -268,6 +268,66 @@ struct MigrationTests {
         )) == "")
   }
 
+  /// Books come first in the file, and their attribute is derived from one of authors.
+  private static func derived(pages: String) -> String {
+    """
+    {"entities":[
+    {"name":"Book","attributes":[{"name":"title","type":"String"},{"name":"pages","type":"Integer 32"\(pages)},
+      {"name":"authorPages","type":"Integer 64","derivation":"author.pages"}],
+     "relationships":[{"name":"author","destination":"Author","inverse":"books"}]},
+    {"name":"Author","attributes":[{"name":"name","type":"String","optional":false},
+      {"name":"age","type":"Integer 16"},{"name":"note","type":"String"},
+      {"name":"upper","type":"String","derivation":"uppercase:(note)"},
+      {"name":"pages","type":"Integer 64","derivation":"books.@sum.pages"}],
+     "relationships":[{"name":"books","destination":"Book","toMany":true,"inverse":"author"}]}]}
+    """
+  }
+
+  @Test func derivedAttributesAreComputedInTheOrderOfTheirDerivationsAfterTheScripts() throws {
+    var options = MigrationOptions()
+    options.after = [
+      MigrationScript(
+        name: "own.sql",
+        sql: """
+          UPDATE "Book" SET pages = 10; UPDATE "Author" SET note = NULL WHERE id = 1;
+          UPDATE "Author" SET note = 'b' WHERE id = 2
+          """)
+    ]
+    let file = try Self.migrated(Self.derived(pages: ""), options)
+    #expect(
+      try [1, 2].map { try file.ask("/v1/objects/Author/\($0)?select=upper,pages").text }
+        == [#"{"id":1,"upper":null,"pages":20}"#, #"{"id":2,"upper":"B","pages":0}"#])
+    #expect(
+      try [1, 2].map { try file.ask("/v1/objects/Book/\($0)?select=authorPages").text }
+        == [#"{"id":1,"authorPages":20}"#, #"{"id":2,"authorPages":20}"#])
+  }
+
+  @Test func aDerivedAttributeFollowsADefaultThatOtherAttributesGet() throws {
+    let file = try Self.migrated(Self.derived(pages: ""))
+    #expect(try file.ask("/v1/objects/Author/1?select=pages").text == #"{"id":1,"pages":0}"#)
+    file.stop()
+    let text = Self.derived(pages: #","optional":false,"default":5"#)
+    _ = try file.migrate(to: ModelFile(parsing: Array(text.utf8)))
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Author/1?select=pages").text == #"{"id":1,"pages":10}"#)
+    #expect(
+      try again.ask("/v1/objects/Book/1?select=authorPages").text == #"{"id":1,"authorPages":10}"#)
+  }
+
+  @Test func aModelWhoseDerivationsAreNewComputesTheirValuesWhenItIsServed() throws {
+    let plain = Self.derived(pages: "").replacing(#","derivation":"author.pages""#, with: "")
+      .replacing(#","derivation":"uppercase:(note)""#, with: "")
+    let file = try SampleModel.served(text: plain)
+    _ = try file.insert("Author", #"{"name":"Ann","note":"ö"}"#)
+    _ = try file.insert("Book", #"{"title":"One","author":1,"pages":7}"#)
+    try file.restart(model: ModelFile(parsing: Array(Self.derived(pages: "").utf8)))
+    #expect(
+      try file.ask("/v1/objects/Author/1?select=upper,pages").text
+        == #"{"id":1,"upper":"Ö","pages":7}"#)
+    #expect(
+      try file.ask("/v1/objects/Book/1?select=authorPages").text == #"{"id":1,"authorPages":7}"#)
+  }
+
   @Test func aDryRunPrintsThePlanAndChangesNothing() throws {
     let file = try Self.file()
     file.stop()

@@ -29,6 +29,9 @@ public struct MigrationOptions: Sendable {
   /// The caller's SQL on the new tables, run at the end of the same transaction.
   public var after: [MigrationScript] = []
 
+  /// True if the migration runs SQL of the caller.
+  package var hasScripts: Bool { !before.isEmpty || !after.isEmpty }
+
   /// Creates the default options: migrate, refuse losses, make no copy.
   public init() {}
 }

@@ -196,52 +196,14 @@ extension ModelFile.AttributeType {
 // MARK: - Derivations of derivations
 
 extension ModelCheck {
-  /// An attribute, identified by the entity that declares it.
-  private struct Place: Hashable {
-    let entity: String
-    let attribute: String
-  }
-
   /// True if an attribute's derivation leads back to the attribute through other derivations.
   private func isDerivedFromItself(_ attribute: String, of entity: String) -> Bool {
-    guard let start = place(attribute, of: entity) else { return false }
-    var seen: Set<Place> = []
-    var next = source(of: start)
-    while let place = next, place != start, seen.insert(place).inserted {
-      next = source(of: place)
+    guard let start = model.declaredAttribute(attribute, of: entity) else { return false }
+    var seen: Set<ModelFile.DeclaredAttribute> = []
+    var next = model.source(of: start)
+    while let attribute = next, attribute != start, seen.insert(attribute).inserted {
+      next = model.source(of: attribute)
     }
     return next == start
-  }
-
-  /// Returns the attribute with the entity that declares it; nil if neither the entity nor an ancestor does.
-  private func place(_ attribute: String, of entity: String) -> Place? {
-    model.lineage(of: entity).first { $0.attributes.contains { $0.name == attribute } }
-      .map { Place(entity: $0.name, attribute: attribute) }
-  }
-
-  /// Returns the attribute that another one is derived from.
-  private func source(of place: Place) -> Place? {
-    let attribute = model.entity(named: place.entity)?.attributes
-      .first { $0.name == place.attribute }
-    switch attribute?.derivation {
-    case .text(_, let source)?: return self.place(source, of: place.entity)
-    case .path(let names)?: return end(of: names, from: place.entity)
-    case .sum(let relationship, let summed)?:
-      return model.relationship(relationship, of: place.entity)
-        .flatMap { self.place(summed, of: $0.destination) }
-    case .count?, .now?, nil: return nil
-    }
-  }
-
-  /// Returns the attribute at the end of a key path; nil for an object.
-  private func end(of names: [String], from entity: String) -> Place? {
-    var entity = entity
-    for name in names {
-      guard let relationship = model.relationship(name, of: entity) else {
-        return place(name, of: entity)
-      }
-      entity = relationship.destination
-    }
-    return nil
   }
 }

@@ -61,30 +61,34 @@ extension MigrationPlanner {
     }
   }
 
-  /// Computes derived attributes. Triggers maintain them from then on.
+  /// Computes every derived attribute, if the migration changes anything. Triggers maintain them from
+  /// then on. A derived text follows its source into the new table, and is only computed if its
+  /// derivation or its source is another one.
   mutating func recompute() {
-    let triggers = ModelTriggers(new)
-    for entity in new.file.entities {
-      for attribute in entity.attributes {
-        guard let derivation = attribute.derivation, !attribute.isTransient,
-          match.oldAttribute(attribute, of: entity.name)?.derivation != derivation
-        else { continue }
-        let key = PropertyKey(entity: entity.name, property: attribute.name)
-        let sql =
-          DerivedTriggers(triggers: triggers, key: key).recomputation(derivation)
-          ?? textRecomputation(key, derivation)
-        if let sql { add("compute \(entity.name).\(attribute.name)", [sql]) }
-      }
+    let derived = new.file.derivedAttributes
+    let changed = Set(
+      derived.filter { isChanged($0.derivation, of: $0.attribute) }.map(\.attribute))
+    for (attribute, _) in derived where changed.contains(attribute) {
+      append(step: "compute \(attribute.entity).\(attribute.name)")
     }
+    guard !statements.isEmpty || !changed.isEmpty else { return }
+    let statements = ModelTriggers(new).recomputation { attribute, derivation in
+      if case .text = derivation { changed.contains(attribute) } else { true }
+    }
+    for statement in statements { add(statement) }
   }
 
-  private func textRecomputation(_ key: PropertyKey, _ derivation: Derivation) -> String? {
-    guard case .text(let function, let source) = derivation,
-      let column = new.columnNames[key], let read = new.column(source, of: key.entity)
-    else { return nil }
-    return """
-      UPDATE \(quoted(new.file.root(of: key.entity))) SET \(quoted(column)) = \
-      \(new.dialect.functions)livefetch_\(function.rawValue)(\(quoted(read))) WHERE \(quoted(read)) IS NOT NULL
-      """
+  private func isChanged(
+    _ derivation: Derivation, of attribute: ModelFile.DeclaredAttribute
+  ) -> Bool {
+    func counterpart(_ name: String) -> (new: ModelFile.Attribute, old: ModelFile.Attribute)? {
+      new.file.attributes(of: attribute.entity).first { $0.name == name }
+        .flatMap { new in match.oldAttribute(new, of: attribute.entity).map { (new, $0) } }
+    }
+    guard counterpart(attribute.name)?.old.derivation == derivation else { return true }
+    guard case .text(_, let source) = derivation else { return false }
+    // Objects without a value get the default of a source that is required now.
+    guard let (new, old) = counterpart(source) else { return true }
+    return old.name != source || old.isOptional && !new.isOptional
   }
 }

@@ -133,14 +133,28 @@ private struct DatabaseMigration {
     _ statements: [NamedStatement], _ progress: (Int, Int, String) -> Void
   ) throws(StoreError) {
     try ModelInstallation.dropTriggers(on: connection)
-    let all = statements.count + options.after.count
-    for (index, statement) in statements.enumerated() {
-      progress(index, all, statement.name)
-      try execute(statement.sql, statement.name)
+    let last =
+      options.hasScripts
+      ? try ModelTriggers(ModelInstallation.tables(of: model)).recomputation() : []
+    let all = statements.count + options.after.count + last.count
+    var done = 0
+    func step(_ name: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+      progress(done, all, name)
+      try body()
+      done += 1
     }
-    for (index, script) in options.after.enumerated() {
-      progress(statements.count + index, all, script.name)
-      try run(script)
+    for statement in statements {
+      try step(statement.name) { () throws(StoreError) in
+        try execute(statement.sql, statement.name)
+      }
+    }
+    for script in options.after {
+      try step(script.name) { () throws(StoreError) in try run(script) }
+    }
+    for statement in last {
+      try step(statement.name) { () throws(StoreError) in
+        try execute(statement.sql, statement.name)
+      }
     }
     progress(all, all, "done")
   }

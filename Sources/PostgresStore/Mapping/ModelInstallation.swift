@@ -79,6 +79,7 @@ struct ModelInstallation {
         guard problems.isEmpty else { throw Self.refusal(problems) }
       }
       try complete(tables)
+      try run(ModelTriggers(tables).recomputation(unlike: stored))
       return ((), true)
     }
   }

@@ -57,7 +57,10 @@ struct ModelOpening {
       ? mapping.problems : try Self.mismatches(of: mapping, unlike: stored, on: connection)
     guard problems.isEmpty else { throw Self.refusal(problems) }
     let triggers = Self.triggers(of: mapping)
-    try connection.transaction { () throws(StoreError) in try install(triggers) }
+    try connection.transaction { () throws(StoreError) in
+      try install(triggers)
+      try run(ModelTriggers(mapping.tables).recomputation(unlike: stored))
+    }
     return mapping.introspection
   }
 

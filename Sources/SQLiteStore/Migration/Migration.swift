@@ -59,7 +59,7 @@ extension SQLiteStore {
     let planned = try run.dryRun()
     try run.check(planned.plan)
     // A migration that leaves every row unchanged makes no copy.
-    guard !planned.statements.isEmpty || !(options.before + options.after).isEmpty else {
+    guard !planned.statements.isEmpty || options.hasScripts else {
       return try run.migrate(progress)
     }
     try backUpFile(of: path, at: backup)
@@ -183,22 +183,28 @@ private struct MigrationRun {
     _ statements: [NamedStatement], _ progress: (Int, Int, String) -> Void
   ) throws(StoreError) {
     try dropTriggers()
-    let all = statements.count + options.after.count
-    for (index, statement) in statements.enumerated() {
-      progress(index, all, statement.name)
+    let triggers = ModelTriggers(ModelTables(model, .sqlite))
+    let last = options.hasScripts ? triggers.recomputation() : []
+    let all = statements.count + options.after.count + last.count
+    var done = 0
+    func execute(_ statement: NamedStatement) throws(StoreError) {
+      progress(done, all, statement.name)
       do throws(StoreError) {
         try connection.execute(statement.sql)
       } catch .failed(let reason) {
         throw .unusable("\(statement.name): \(reason)")
       }
+      done += 1
     }
-    for (index, script) in options.after.enumerated() {
-      progress(statements.count + index, all, script.name)
+    for statement in statements { try execute(statement) }
+    for script in options.after {
+      progress(done, all, script.name)
       try connection.run(script)
+      done += 1
     }
+    for statement in last { try execute(statement) }
     try checkForeignKeys()
-    let triggers = ModelTriggers(ModelTables(model, .sqlite)).statements
-    try ModelOpening.checkNames(of: triggers, on: connection)
+    try ModelOpening.checkNames(of: triggers.statements, on: connection)
     try ModelOpening.store(model, on: connection)
     progress(all, all, "done")
   }
