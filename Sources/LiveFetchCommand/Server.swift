@@ -208,6 +208,7 @@ extension StoreError {
       entity.isEmpty ? "its tables have changed" : "the table of \(entity) has changed"
     case .queryTimeout, .tooSlow: "a query took too long"
     case .answerTooLarge(let limit): "an answer has more than \(limit) bytes"
+    case .tooManyTables: "a query joins too many tables"
     case .unsupported(let feature): "\(feature) is not available"
     case .storageFailed(let reason), .failed(let reason): reason
     }

@@ -55,6 +55,24 @@ struct TermLimitTests {
       + (isTabulated ? ",\"as\":\"dictionaries\"" : "") + select + "}"
   }
 
+  @Test("A fetch that joins more tables than SQLite can is refused", .onlyForFiles)
+  func joinedTables() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE post(id INTEGER PRIMARY KEY, t TEXT); CREATE TABLE tag(id INTEGER PRIMARY KEY, n TEXT);
+      CREATE TABLE pt(post INTEGER REFERENCES post, tag INTEGER REFERENCES tag, PRIMARY KEY(post, tag));
+      """)
+    func answer(_ steps: Int) throws -> (status: Int, text: String) {
+      let path = Array(repeating: "tag.post", count: steps / 2).joined(separator: ".")
+      let answer = try file.ask("/v1/objects/post?where=ANY%20\(path).t%20==%20%22x%22")
+      return (answer.status, answer.text)
+    }
+    #expect(try answer(30).status == 200)
+    let refused = try answer(40)
+    #expect(refused.status == 400)
+    #expect(refused.text.contains("too-many-terms"), "\(refused.text)")
+  }
+
   @Test("Names of thousands of points and colons are refused at once")
   func longNames() throws {
     let file = try ServedFile(Self.fixture)

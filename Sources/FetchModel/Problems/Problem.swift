@@ -197,6 +197,11 @@ extension Problem {
   package init(_ error: StoreError) {
     switch error {
     case .answerTooLarge(let limit): self = .answerTooLarge(limit)
+    case .tooManyTables:
+      self = .badRequest(
+        "too-many-terms",
+        "The fetch and its access rules join more tables than the store can in one query.",
+        hint: "a to-many step between tables with a join table counts twice")
     case .queryTimeout, .tooSlow:
       self.init(
         504, "query-timeout", "Query timeout", "The query ran past the server's time limit.")

@@ -8,6 +8,8 @@ public enum StoreError: Error, Sendable, Hashable {
   case queryTimeout
   /// The response would have more than `limit` bytes.
   case answerTooLarge(limit: Int)
+  /// The query joins more tables than the store can.
+  case tooManyTables
   /// Another process holds the file, or the store is closed.
   case busy
   /// Too much waits already, or it waited for longer than its time limit. Nothing was changed.

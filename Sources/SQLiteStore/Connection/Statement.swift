@@ -153,6 +153,8 @@ extension StoreError {
     case SQLITE_CORRUPT: self = .damaged("the file is damaged")
     case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_PROTOCOL:
       self = .storageFailed("SQLite \(code): \(message)")
+    // The number of tables that SQLite joins, 64, has no code of its own.
+    case SQLITE_ERROR where message.hasSuffix("tables in a join"): self = .tooManyTables
     default: self = .failed("SQLite \(code): \(message)")
     }
   }
