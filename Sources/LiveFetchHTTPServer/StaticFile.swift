@@ -1,4 +1,4 @@
-// One file in memory, uncompressed and compressed.
+// One file, in memory uncompressed and compressed if it is not large.
 //
 // Input: an open descriptor, or bytes. Output: responses with a strong ETag computed from the
 // contents, or from the size and time of a large file; the compressed form has a tag of its own.
@@ -14,7 +14,7 @@ struct StaticFile: Sendable {
   private let gzipped: Variant?
 
   private struct Variant: Sendable {
-    /// nil for a large file of which only the size is needed.
+    /// nil for a large file, which is read for each response.
     let bytes: [UInt8]?
     let count: Int
     let tag: String
@@ -31,28 +31,22 @@ struct StaticFile: Sendable {
       self.tag = tag
     }
 
-    /// The whole body, or its part in `range`.
-    func body(_ range: Range<Int>? = nil) -> HTTPBody {
-      guard let bytes else { return .omitted(count: range?.count ?? count) }
+    /// The whole body, or its part in `range`; nil if it cannot be read.
+    func body(_ range: Range<Int>? = nil, from descriptor: Int32) -> HTTPBody? {
+      guard let bytes else {
+        return StaticFile.read(descriptor, range ?? 0..<count).map { .bytes($0) }
+      }
       return .bytes(range.map { Array(bytes[$0]) } ?? bytes)
     }
   }
 
-  /// Returns nil if the file cannot be read.
-  ///
-  /// - Parameter readsLarge: false if the size is enough where a file is larger than
-  ///   ``StaticFiles/largestKept``; such a file is not read.
-  init?(_ descriptor: Int32, _ stamp: FileStamp, _ path: String, readsLarge: Bool) {
-    let isLarge = stamp.size > StaticFiles.largestKept
-    guard readsLarge || !isLarge else {
+  /// Returns nil if the file cannot be read. A file larger than ``StaticFiles/largestKept`` is not read yet.
+  init?(_ descriptor: Int32, _ stamp: FileStamp, _ path: String) {
+    guard stamp.size <= StaticFiles.largestKept else {
       self.init(Variant(count: stamp.size, tag: stamp.tag), path, stamp)
       return
     }
-    guard let bytes = Self.read(descriptor, expected: stamp.size) else { return nil }
-    guard !isLarge else {
-      self.init(Variant(bytes, tag: stamp.tag), path, stamp)
-      return
-    }
+    guard let bytes = Self.read(descriptor, 0..<stamp.size) else { return nil }
     self.init(bytes, path, stamp)
   }
 
@@ -88,11 +82,13 @@ struct StaticFile: Sendable {
     return Variant(member, tag: EntityTag.strong(bytes, suffix: "-gz"))
   }
 
-  private static func read(_ descriptor: Int32, expected: Int) -> [UInt8]? {
+  /// Returns the bytes in `range` of a file; nil if it has fewer.
+  private static func read(_ descriptor: Int32, _ range: Range<Int>) -> [UInt8]? {
     var isWhole = false
-    let bytes = [UInt8](unsafeUninitializedCapacity: expected) { buffer, count in
-      while count < expected {
-        let more = Glibc.read(descriptor, buffer.baseAddress! + count, expected - count)
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      while count < range.count {
+        let more = pread(
+          descriptor, buffer.baseAddress! + count, range.count - count, range.lowerBound + count)
         guard more > 0 else { return }
         count += more
       }
@@ -101,7 +97,9 @@ struct StaticFile: Sendable {
     return isWhole ? bytes : nil
   }
 
-  func response(to request: HTTPRequest) -> HTTPResponse {
+  /// - Parameter descriptor: the open file; not used for contents from memory.
+  /// - Returns: nil if the file cannot be read.
+  func response(to request: HTTPRequest, from descriptor: Int32 = -1) -> HTTPResponse? {
     // RFC 9110, section 14.2, defines ranges for GET only.
     let range = request.method == "GET" ? request.header("range") : nil
     let coding = range == nil ? chosenCoding(request) : .identity
@@ -113,10 +111,13 @@ struct StaticFile: Sendable {
       return HTTPResponse(
         status: 304, headers: headers, body: .omitted(count: variant.count))
     }
-    guard let range, request.header("if-range").map({ $0 == variant.tag }) ?? true else {
-      return HTTPResponse(headers: headers, body: variant.body())
+    guard request.method == "GET" else {
+      return HTTPResponse(headers: headers, body: .omitted(count: variant.count))
     }
-    return partial(range, variant, headers)
+    guard let range, request.header("if-range").map({ $0 == variant.tag }) ?? true else {
+      return variant.body(from: descriptor).map { HTTPResponse(headers: headers, body: $0) }
+    }
+    return partial(range, variant, headers, descriptor)
   }
 
   private func chosenCoding(_ request: HTTPRequest) -> ContentCoding {
@@ -135,16 +136,19 @@ struct StaticFile: Sendable {
   }
 
   private func partial(
-    _ header: String, _ variant: Variant, _ headers: [(name: String, value: String)]
-  ) -> HTTPResponse {
+    _ header: String, _ variant: Variant, _ headers: [(name: String, value: String)],
+    _ descriptor: Int32
+  ) -> HTTPResponse? {
     let count = variant.count
     let range = ByteRange(header, count: count)
     var headers = headers
     if let value = range.contentRange(count: count) { headers.append(("Content-Range", value)) }
     switch range {
-    case .whole: return HTTPResponse(headers: headers, body: variant.body())
+    case .whole:
+      return variant.body(from: descriptor).map { HTTPResponse(headers: headers, body: $0) }
     case .part(let range):
-      return HTTPResponse(status: 206, headers: headers, body: variant.body(range))
+      return variant.body(range, from: descriptor)
+        .map { HTTPResponse(status: 206, headers: headers, body: $0) }
     case .unsatisfiable: return HTTPResponse(status: 416, headers: headers)
     }
   }

@@ -52,9 +52,17 @@ public final class StaticFiles: Sendable {
   ///   left out.
   public func response(to request: HTTPRequest, path: Substring? = nil) -> HTTPResponse? {
     guard request.method == "GET" || request.method == "HEAD",
-      let file = file(path ?? request.path, readsLarge: request.method == "GET")
+      let name = Self.decode(path ?? request.path)
     else { return nil }
-    return file.response(to: request)
+    switch source {
+    case .directory(let root):
+      return resolve(name, in: root).flatMap { place in
+        Self.open(place) { descriptor, stamp in
+          file(place, descriptor, stamp)?.response(to: request, from: descriptor)
+        }
+      }
+    case .contents(let contents): return file(name, of: contents)?.response(to: request)
+    }
   }
 
   /// True if there is such a file. Reads nothing of it.
@@ -71,15 +79,6 @@ public final class StaticFiles: Sendable {
 
   /// The bytes of memory that the cached files use. For tests.
   var cachedBytes: Int { cache.withLock { $0.byteCount } }
-
-  private func file(_ path: Substring, readsLarge: Bool) -> StaticFile? {
-    guard let name = Self.decode(path) else { return nil }
-    switch source {
-    case .directory(let root):
-      return resolve(name, in: root).flatMap { load($0, readsLarge: readsLarge) }
-    case .contents(let contents): return load(name, of: contents)
-    }
-  }
 
   /// The decoded segments of a raw path; nil if a segment could refer to something other than an
   /// entry of its directory.
@@ -127,7 +126,7 @@ public final class StaticFiles: Sendable {
     return [path, index].first { contents[$0] != nil }
   }
 
-  private func load(_ path: String, of contents: [String: [UInt8]]) -> StaticFile? {
+  private func file(_ path: String, of contents: [String: [UInt8]]) -> StaticFile? {
     guard let place = Self.place(of: path, in: contents), let bytes = contents[place]
     else { return nil }
     if let file = cache.withLock({ $0.files[place] }) { return file }
@@ -136,15 +135,11 @@ public final class StaticFiles: Sendable {
     return file
   }
 
-  private func load(_ place: String, readsLarge: Bool) -> StaticFile? {
-    Self.open(place) { descriptor, stamp in
-      if let file = cache.withLock({ $0.files[place] }), file.stamp == stamp { return file }
-      guard let file = StaticFile(descriptor, stamp, place, readsLarge: readsLarge) else {
-        return nil
-      }
-      if stamp.size <= Self.largestKept { keep(file, at: place) }
-      return file
-    }
+  private func file(_ place: String, _ descriptor: Int32, _ stamp: FileStamp) -> StaticFile? {
+    if let file = cache.withLock({ $0.files[place] }), file.stamp == stamp { return file }
+    guard let file = StaticFile(descriptor, stamp, place) else { return nil }
+    if stamp.size <= Self.largestKept { keep(file, at: place) }
+    return file
   }
 
   /// Opens a file that may be served; nil if it may not be.
