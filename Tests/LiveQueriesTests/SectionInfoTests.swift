@@ -56,6 +56,7 @@ import Testing
     expect(info(5) { $0.append(Int64(-7), .ascending) }, "-7", "-7", "-")
     expect(info(6) { append("{\"a\":1}", &$0, .ascending) }, "{\"a\":1}", "{\"a\":1}", "{")
     expect(info(6) { append("{", &$0, .ascending) }, "{", "\"{\"", "{")
+    expect(info(6) { append(#""\u00e9""#, &$0, .ascending) }, #""\u00e9""#, "\"é\"", "\"")
     expect(info(7) { append("1.10", &$0, .ascending) }, "1.10", "1.10", "1")
   }
 

@@ -149,19 +149,13 @@ private struct SectionWriter {
 
   private mutating func write(asStored utf8: UnsafeBufferPointer<UInt8>) {
     name = String(decoding: utf8, as: UTF8.self)
-    if isRawJSON(utf8) {
-      value.append(contentsOf: utf8)
-    } else {
-      value.append(jsonString: utf8)
+    switch type == .json || type == .decimal ? try? JSON(stored: Array(utf8)) : nil {
+    case .number?: value.append(contentsOf: utf8)
+    // Clients compute the digest from the string that they have read, whatever escapes the text has.
+    case .string(let text)? where type == .json: value.append(jsonString: text)
+    case .some where type == .json: value.append(contentsOf: utf8)
+    default: value.append(jsonString: utf8)
     }
-  }
-
-  private func isRawJSON(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard type == .json || type == .decimal, let json = try? JSON(stored: Array(utf8)) else {
-      return false
-    }
-    if case .number = json { return true }
-    return type == .json
   }
 
   private mutating func write(binary bytes: [UInt8]) {

@@ -102,6 +102,8 @@ final class EngineThread {
       serveFromStore(unserved, finished, now: now)
     }
     background.run(queries.takeNewJobs())
+    // Another engine of the store may need the memory.
+    queries.dropUnused(now: now)
     if !batch.drains.isEmpty { isDraining = true }
     if isDraining {
       queries.endCatchUps()

@@ -308,6 +308,19 @@ extension LiveQueries {
     }
   }
 
+  /// If the engines need more than the limit of memory, drops this engine's queries that nobody waits for,
+  /// the least recently used first.
+  mutating func dropUnused(except kept: LiveQuery? = nil, now: ContinuousClock.Instant) {
+    guard memory.byteCount > configuration.maxBytes else { return }
+    let unused = queries.values.filter { $0.waiterCount == 0 && $0 !== kept }
+      .map { (query: $0, lastUse: $0.lastUse ?? now) }.sorted { $0.lastUse < $1.lastUse }
+    for other in unused {
+      // Somewhat less, so that the next queries fit.
+      guard memory.byteCount > configuration.maxBytes / 4 * 3 else { break }
+      drop(other.query)
+    }
+  }
+
   /// Keeps all queries within the limit of memory: those that nobody waits for are dropped, the least
   /// recently used first. Their clients' next requests read the changes from the history.
   ///
@@ -317,14 +330,7 @@ extension LiveQueries {
   @discardableResult
   mutating func makeRoom(for query: LiveQuery, now: ContinuousClock.Instant) -> Bool {
     measure(query)
-    guard memory.byteCount > configuration.maxBytes else { return true }
-    let unused = queries.values.filter { $0.waiterCount == 0 && $0 !== query }
-      .map { (query: $0, lastUse: $0.lastUse ?? now) }.sorted { $0.lastUse < $1.lastUse }
-    for other in unused {
-      // Somewhat less, so that the next queries fit.
-      guard memory.byteCount > configuration.maxBytes / 4 * 3 else { break }
-      drop(other.query)
-    }
+    dropUnused(except: query, now: now)
     guard memory.byteCount > configuration.maxBytes else { return true }
     query.dropViews(unusedSince: now)
     if query.waiterCount == 0 { drop(query) } else { measure(query) }

@@ -13,12 +13,26 @@ struct ColumnSample {
   let declaredType: String
   /// The form that the file has stored for the column; see ``ColumnForms``.
   let formerForm: String?
+  /// The result of ``firstValues()``, which may scan the table; nil before it is read.
+  private var readValues: [SQLValue]?
+
+  init(
+    connection: Connection, table: String, isView: Bool, column: String, declaredType: String,
+    formerForm: String?
+  ) {
+    self.connection = connection
+    self.table = table
+    self.isView = isView
+    self.column = column
+    self.declaredType = declaredType
+    self.formerForm = formerForm
+  }
 
   /// The number of rows whose values decide the form of a column, if one of them is not NULL.
   private static let rowCount = 1_000
 
   /// Returns the type, and for dates their format.
-  func type(defaultSQL: String?) throws(StoreError) -> (AttributeType, DateFormat?) {
+  mutating func type(defaultSQL: String?) throws(StoreError) -> (AttributeType, DateFormat?) {
     switch Self.declared(declaredType) {
     case .date?: (.date, try dateFormat(defaultSQL: defaultSQL))
     case let type?: (type, nil)
@@ -58,13 +72,16 @@ struct ColumnSample {
   }
 
   /// Returns the values of the first rows that are not NULL, or else the first value of another row.
-  private func firstValues() throws(StoreError) -> [SQLValue] {
+  private mutating func firstValues() throws(StoreError) -> [SQLValue] {
+    if let readValues { return readValues }
     let found = try values(
       """
       value FROM (SELECT \(quoted(column)) AS value FROM main.\(quoted(table)) NOT INDEXED \
       LIMIT \(Self.rowCount)) WHERE value IS NOT NULL
       """)
-    return try found.isEmpty ? [firstValue()].compactMap { $0 } : found
+    let result = try found.isEmpty ? [firstValue()].compactMap { $0 } : found
+    readValues = result
+    return result
   }
 
   /// Returns the values of a SELECT; none if a view takes too long or its rows cannot be calculated.
@@ -82,7 +99,7 @@ struct ColumnSample {
 
   /// Returns the form that the column had, if one of its first values has it or none has a form, and
   /// otherwise the form of the first value that has one. So the form does not depend on one row.
-  private func form<Form: RawRepresentable & Equatable>(
+  private mutating func form<Form: RawRepresentable & Equatable>(
     of value: (SQLValue) -> Form?
   ) throws(StoreError) -> Form? where Form.RawValue == String {
     let found = try firstValues().compactMap(value)
@@ -93,9 +110,9 @@ struct ColumnSample {
   }
 
   /// Returns the encoding of values of `type`; nil if SQLite compares them correctly as stored.
-  func encoding(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError)
-    -> ColumnEncoding?
-  {
+  mutating func encoding(
+    of type: AttributeType, _ dateFormat: DateFormat?
+  ) throws(StoreError) -> ColumnEncoding? {
     switch type {
     case .integer, .double, .decimal: return nil
     case .boolean: return .boolean
@@ -111,7 +128,7 @@ struct ColumnSample {
     }
   }
 
-  private func uuidStyle() throws(StoreError) -> ColumnEncoding.UUIDStyle {
+  private mutating func uuidStyle() throws(StoreError) -> ColumnEncoding.UUIDStyle {
     try form { value in
       switch value {
       case .blob(let bytes) where bytes.count == 16: .bytes
@@ -132,7 +149,7 @@ struct ColumnSample {
     }
   }
 
-  private func dateFormat(defaultSQL: String?) throws(StoreError) -> DateFormat {
+  private mutating func dateFormat(defaultSQL: String?) throws(StoreError) -> DateFormat {
     try form(of: Self.format) ?? declaredFormat(defaultSQL: defaultSQL)
   }
 

@@ -154,7 +154,7 @@ extension SchemaReader {
   ) throws(StoreError) -> [Column] {
     var columns: [Column] = []
     for column in raw {
-      let sample = ColumnSample(
+      var sample = ColumnSample(
         connection: connection, table: entry.name, isView: entry.isView, column: column.name,
         declaredType: column.declaredType,
         formerForm: forms.form(of: column.name, in: entry.name))
