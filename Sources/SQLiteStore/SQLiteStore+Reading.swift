@@ -2,6 +2,7 @@
 // a connection of the pool for one read transaction. The protocol `Store` documents the public methods.
 
 import FetchModel
+import LiveFetchCLibrary
 
 extension SQLiteStore {
   /// The time limit of ``QueryClass/quick`` queries, in nanoseconds. They run on HTTP workers, which must
@@ -12,12 +13,24 @@ extension SQLiteStore {
     cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try read(.full) { transaction throws(StoreError) in
-      try transaction.connection.withCancellation(isCancelled) { () throws(StoreError) in
-        try body(transaction)
+    for _ in 0..<Self.maxSchemaChecks {
+      let result = try read(.full) { transaction throws(StoreError) -> Result? in
+        guard try writer?.hasComparedSchema(of: transaction.connection) ?? true else { return nil }
+        return try transaction.connection.withCancellation(isCancelled) { () throws(StoreError) in
+          try body(transaction)
+        }
       }
+      if let result { return result }
+      writer?.hint()
+      usleep(Self.schemaCheckPause)
     }
+    throw .busy
   }
+
+  /// The most times that a read of the history waits for the writer to compare the schema.
+  private static let maxSchemaChecks = 500
+  /// Microseconds between them.
+  private static let schemaCheckPause: UInt32 = 2_000
 
   public func readResponses<Result>(
     _ body: (any StoreReadTransaction) throws(StoreError) -> Result

@@ -133,6 +133,19 @@ struct WriterOthersTests {
     #expect(result.token.position == HistoryPosition(token.position.number + 1))
   }
 
+  @Test("a save right after another program has dropped the triggers is recorded, in a new epoch")
+  func droppedTriggers() async throws {
+    let store = try WrittenFile()
+    let before = try await store.save("INSERT INTO Country VALUES (5, 'Peru')").get()
+    try store.file.runExternally("DROP TRIGGER livefetch_insert_Country")
+    let result = try await store.save("INSERT INTO Country VALUES (6, 'Chad')").get()
+    #expect(result.token.epoch != before.token.epoch)
+    let commits = store.commits.all
+    #expect(commits.count == 3 && commits.last == .saves(result.token))
+    guard commits.count == 3, case .restarted(let token) = commits[1] else { return }
+    #expect(result.token.position == HistoryPosition(token.position.number + 1))
+  }
+
   @Test("a second server of the same file is refused, under any name of the file")
   func secondServer() throws {
     let file = try ScratchFile(WrittenFile.fixture)

@@ -71,6 +71,10 @@ final class Writer: Sendable {
   private let finished = DispatchSemaphore(value: 0)
   /// Protects the newest committed token.
   private let newest: Mutex<Token>
+  /// The version of the schema in which every change was last found to be recorded.
+  private let comparedSchema = SharedValue<Int64>(-1)
+  /// True after ``Commit/outdated(_:)``.
+  private let isOutdated = Atomic(false)
   /// Protects the metrics.
   private let counted = Mutex(WriterMetrics())
 
@@ -92,7 +96,8 @@ final class Writer: Sendable {
     waitLimit = settings.waitLimit
     let isStarted = startThread { [self] in
       let maintenance = WriterMaintenance(
-        connection: connection, history: history, settings: settings, watch: watch)
+        connection: connection, history: history, settings: settings, watch: watch,
+        comparedVersion: comparedSchema)
       let group = WriterGroup(
         connection: connection, history: history, files: watch?.files, token: token,
         duration: settings.groupDuration)
@@ -114,6 +119,16 @@ final class Writer: Sendable {
 
   /// The newest token whose commit this writer made or detected.
   var newestToken: Token { newest.withLock { $0 } }
+
+  /// False if another process has changed the schema of the snapshot that `connection` reads, and the
+  /// writer has not compared it yet: since then changes may not have been recorded.
+  ///
+  /// - Throws: ``StoreError/schemaChanged(entity:)`` if the tables are not those that were opened.
+  func hasComparedSchema(of connection: Connection) throws(StoreError) -> Bool {
+    if try History.schemaVersion(on: connection) == comparedSchema.value { return true }
+    guard isOutdated.load(ordering: .acquiring) else { return false }
+    throw .schemaChanged(entity: "")
+  }
 
   /// The metrics so far.
   var metrics: WriterMetrics { counted.withLock { $0 } }
@@ -273,7 +288,7 @@ extension Writer {
   }
 
   /// Executes saves. While another process holds the write lock, publishes the commits that were
-  /// made before.
+  /// made before. After another process has changed the schema, compares it first.
   private func run(
     _ jobs: ArraySlice<Job>, _ group: inout WriterGroup, _ maintenance: inout WriterMaintenance,
     _ onCommit: (Commit) -> Void
@@ -283,13 +298,15 @@ extension Writer {
     defer { group.connection.setCancellation(nil) }
     while true {
       let share = min(remaining, Self.lockPollMilliseconds)
-      let outcome = group.run(jobs, busyTimeout: share)
+      let version = maintenance.schemaVersion
+      let outcome = group.run(jobs, busyTimeout: share, schemaVersion: version)
       remaining -= share
-      guard outcome.isLocked, remaining > 0, !isCancelling.load(ordering: .relaxed) else {
-        return outcome
-      }
+      guard outcome.isLocked || outcome.hasOtherSchema, remaining > 0,
+        !isCancelling.load(ordering: .relaxed)
+      else { return outcome }
       let commit = maintenance.checkForExternalCommits(&group, takeRequests())
       if let commit { publish(commit, group.token, onCommit) }
+      guard outcome.isLocked || maintenance.schemaVersion != version else { return outcome }
     }
   }
 
@@ -343,6 +360,7 @@ extension Writer {
   }
 
   private func publish(_ commit: Commit, _ token: Token, _ onCommit: (Commit) -> Void) {
+    if case .outdated = commit { isOutdated.store(true, ordering: .releasing) }
     newest.withLock { $0 = token }
     counted.withLock { $0.count(commit) }
     onCommit(commit)

@@ -18,6 +18,8 @@ struct WriterGroup {
     var commitNanoseconds: UInt64 = 0
     /// True if another process held the write lock, so that nothing was executed.
     var isLocked = false
+    /// True if the schema is not the one that was compared last, so that nothing was executed.
+    var hasOtherSchema = false
   }
 
   let connection: Connection
@@ -44,21 +46,27 @@ struct WriterGroup {
 
   /// Executes jobs from the front, as many as fit into the duration of a group, and commits them.
   ///
-  /// - Parameter busyTimeout: the milliseconds to wait for another process that holds the write lock.
-  mutating func run(_ jobs: ArraySlice<Writer.Job>, busyTimeout: Int32) -> Outcome {
+  /// - Parameters:
+  ///   - busyTimeout: the milliseconds to wait for another process that holds the write lock.
+  ///   - schemaVersion: the version of the schema in which every change is recorded.
+  mutating func run(
+    _ jobs: ArraySlice<Writer.Job>, busyTimeout: Int32, schemaVersion: Int64
+  ) -> Outcome {
     var state: State
     do {
-      state = try begin(busyTimeout)
+      state = try begin(busyTimeout, schemaVersion)
     } catch {
       files?.recordDamage(error)
       return Outcome(
         results: jobs.map { _ in .failure(.store(error)) }, didCommit: false,
-        isLocked: error == .busy)
+        isLocked: error == .busy, hasOtherSchema: error == Self.otherSchema)
     }
     let start = monotonicNanoseconds()
     for job in jobs {
       state.results.append(attempt(job, &state))
-      if connection.isInAutocommit { return runAlone(jobs.prefix(state.results.count), state) }
+      if connection.isInAutocommit {
+        return runAlone(jobs.prefix(state.results.count), state, schemaVersion)
+      }
       if monotonicNanoseconds() &- start > duration { break }
     }
     return commit(state)
@@ -70,14 +78,22 @@ struct WriterGroup {
     var results: [Result<SaveResult, SaveError>] = []
   }
 
+  private static let otherSchema = StoreError.schemaChanged(entity: "")
+
   /// Begins the transaction. Commits of other processes since the last stamp become a save of their
   /// own.
-  private mutating func begin(_ busyTimeout: Int32) throws(StoreError) -> State {
+  private mutating func begin(
+    _ busyTimeout: Int32, _ schemaVersion: Int64
+  ) throws(StoreError) -> State {
     try files?.check(connection)
     try connection.withBusyTimeout(busyTimeout) { () throws(StoreError) in
       try connection.run("BEGIN IMMEDIATE")
     }
-    do {
+    do throws(StoreError) {
+      // Another program may have dropped the triggers, which record the changes.
+      guard try History.schemaVersion(on: connection) == schemaVersion else {
+        throw Self.otherSchema
+      }
       let last = try position(epoch: token.epoch) ?? token
       if last.position.number > stamped { try stamp(last.position.number) }
       return State(token: last, hasExternalCommits: last != token)
@@ -89,7 +105,9 @@ struct WriterGroup {
 
   /// SQLite rolled the whole transaction back because of the last job, so none of the jobs took
   /// effect. Runs each of them in a transaction of its own.
-  private mutating func runAlone(_ jobs: ArraySlice<Writer.Job>, _ state: State) -> Outcome {
+  private mutating func runAlone(
+    _ jobs: ArraySlice<Writer.Job>, _ state: State, _ schemaVersion: Int64
+  ) -> Outcome {
     guard jobs.count > 1 else { return Outcome(results: state.results, didCommit: false) }
     var outcome = Outcome(results: [], didCommit: false)
     // The last job has run out of time already and would do so again.
@@ -99,7 +117,8 @@ struct WriterGroup {
         outcome.results += state.results.suffix(1)
         break
       }
-      let alone = run(jobs[index...index], busyTimeout: connection.busyTimeout)
+      let alone = run(
+        jobs[index...index], busyTimeout: connection.busyTimeout, schemaVersion: schemaVersion)
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit
       outcome.hasExternalCommits = outcome.hasExternalCommits || alone.hasExternalCommits

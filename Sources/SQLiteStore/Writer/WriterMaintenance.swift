@@ -25,7 +25,13 @@ struct WriterMaintenance {
   /// The length of the log when a checkpoint last waited for readers.
   private var waitedPages: Int32 = 0
   private var dataVersion: Int64
-  private var schemaVersion: Int64
+  /// The version of the schema in which every change was last found to be recorded; -1 before the first
+  /// comparison.
+  private(set) var schemaVersion: Int64 {
+    didSet { comparedVersion?.value = schemaVersion }
+  }
+  /// ``schemaVersion`` for other threads.
+  private let comparedVersion: SharedValue<Int64>?
   private var nextPoll: UInt64 = 0
   private var nextPruning: UInt64 = 0
   private var nextMeasuring: UInt64 = 0
@@ -53,9 +59,10 @@ struct WriterMaintenance {
 
   init(
     connection: Connection, history: History, settings: WriterSettings,
-    watch: FileIdentityMonitor? = nil
+    watch: FileIdentityMonitor? = nil, comparedVersion: SharedValue<Int64>? = nil
   ) {
     self.watch = watch
+    self.comparedVersion = comparedVersion
     self.connection = connection
     self.history = history
     self.settings = settings

@@ -88,6 +88,7 @@ extension Service {
       }.stored
     }
     store.save(request, once: once) { [self] result in
+      if handsOver(result, context) { return }
       respond(to: context, isBrief: false) { () throws(Problem) in
         switch result {
         case .success(let stored):

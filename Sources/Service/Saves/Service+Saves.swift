@@ -285,10 +285,21 @@ extension Service {
     if let key = save.key { return executeOnce(request, save, key, context) }
     let isBrief = request.changes.count == 1
     store.save(request) { [self] result in
+      if handsOver(result, context) { return }
       respond(to: context, isBrief: isBrief) { () throws(Problem) in
         try self.respond(with: result, of: save, context)
       }
     }
+  }
+
+  /// Hands a save over to the service that replaces this one, if it was refused because the schema has
+  /// changed: nothing of it was executed. Returns false for other results.
+  func handsOver<Success>(_ result: Result<Success, SaveError>, _ context: RequestContext) -> Bool {
+    guard case .failure(.store(.schemaChanged(let entity))) = result,
+      context.retry(after: .schemaChanged(entity: entity))
+    else { return false }
+    inFlightSaves.end()
+    return true
   }
 
   /// Runs `body`, which responds to a save: on another thread if the writer has other saves to
