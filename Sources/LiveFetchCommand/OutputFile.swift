@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Foundation
+import LiveFetchThreads
 import SQLiteStore
 
 /// A file that a command is about to write. It may exist.
@@ -23,7 +24,7 @@ struct OutputFile {
   }
 
   /// Creates the file, or empties an existing one. The caller closes the descriptor.
-  func create() throws -> Terminal {
+  private func create() throws -> Terminal {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw unwritable() }
     return Terminal(descriptor)
@@ -49,6 +50,7 @@ struct OutputFile {
         // As the file that it replaces, which may not be for everybody to read.
         var status = stat()
         if stat(finalPath, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777) }
+        UnfinishedFiles.add(draft.path)
         return (Terminal(descriptor), draft)
       }
       guard errno == EEXIST else { throw unwritable() }
@@ -61,13 +63,6 @@ struct OutputFile {
   private var replaceablePath: String? {
     guard access(path, F_OK) == 0 else { return path }
     return isRegularFile(path) ? realPath(path) : nil
-  }
-
-  /// Removes the file, unless its name is a device, a pipe or a link.
-  func remove() {
-    var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
-    unlink(path)
   }
 
   /// Prints the error in `errno`.

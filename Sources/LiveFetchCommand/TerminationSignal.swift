@@ -2,6 +2,7 @@
 // ends the process with status 0.
 
 import Foundation
+import LiveFetchThreads
 import Synchronization
 
 /// Waits for the signals that terminate a process.
@@ -49,6 +50,21 @@ enum TerminationSignal {
     }
   }
 
+  /// Starts a thread that waits for SIGTERM or SIGINT, deletes the ``UnfinishedFiles``, and lets the signal
+  /// end the process. For commands that write files.
+  static func deletingUnfinishedFiles() {
+    var signals = signalSet(hangUp: false)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    Thread.detachNewThread {
+      var signals = signalSet(hangUp: false)
+      var received: Int32 = 0
+      while sigwait(&signals, &received) != 0 {}
+      UnfinishedFiles.deleteAll()
+      pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+      kill(getpid(), received)
+    }
+  }
+
   /// Runs `body`. Until it returns, SIGTERM or SIGINT ends the process with status 0, after at most half a
   /// second for the log; the database rolls back an open transaction. The signals must be blocked.
   static func exitingOnSignal<Result>(during body: () throws -> Result) rethrows -> Result {
@@ -65,6 +81,7 @@ enum TerminationSignal {
           kill(getpid(), received)
           return
         }
+        UnfinishedFiles.deleteAll()
         LogOutput.errors.finish(seconds: 0.5)
         _exit(0)
       }

@@ -217,9 +217,11 @@ struct ImportTests {
   }
 
   @Test(
-    "A truncated array, one with a bracket too many or too few, and more data behind it are refused",
+    "A truncated array, none, one with a bracket too many or too few, and data behind it are refused",
     arguments: [
       (#"[{"a":1},{"a":2}"#, "the array is not closed: is the file whole?"),
+      ("", "t.json: it is empty: a JSON array is expected"),
+      (" \n", "t.json: it is empty: a JSON array is expected"),
       (#"[{"a":1},{"a":2},"#, "the array is not closed: is the file whole?"),
       ("[{\"a\":1}]\n[{\"a\":2}]\n", "there is more data after the end of the array"),
       (#"[{"a":1}}"#, "`,` or `]` is expected, not `}`"),
@@ -277,6 +279,16 @@ struct ImportTests {
     #expect(other.errors.contains("Country has no unique index over name"))
   }
 
+  @Test("A key without a name is refused", arguments: ["", " ", ",", "code,"])
+  func emptyKey(key: String) throws {
+    let folder = try smallFolder()
+    try folder.write("code,name\nCL,Chile\n", to: "c.csv")
+    let run = try folder.run("import", "w.sqlite", "c.csv", "--into", "Country", "--key", key)
+    #expect(run.status == 64)
+    #expect(run.errors.contains("--key takes names of properties."), "\(run.errors)")
+    #expect(try folder.sql("SELECT count(*) FROM Country", on: "w.sqlite") == ["2"])
+  }
+
   @Test("Columns of the file are mapped to properties, or skipped")
   func mapping() throws {
     let folder = try smallFolder()
@@ -313,6 +325,10 @@ struct ImportTests {
       (["import", "w.sqlite", "q.csv", "--into", "City"], 65, "line 2: a quote is not closed"),
       (
         ["import", "w.sqlite", "c.csv", "--into", "City", "--type", "a=b"], 64, "types are integer"
+      ),
+      (
+        ["import", "w.sqlite", "c.csv", "--into", "City", "--type", "name=string"], 64,
+        "--type declares columns of a new table: this import creates none"
       ),
     ])
   func refused(arguments: [String], status: Int32, complaint: String) throws {

@@ -52,7 +52,10 @@ struct ExportCommand: ParsableCommand {
   }
 
   func run() throws {
-    if let output { try OutputFile(path: output).check(apartFrom: [target.store]) }
+    if let output {
+      try OutputFile(path: output).check(apartFrom: [target.store])
+      TerminationSignal.deletingUnfinishedFiles()
+    }
     var sink = try ExportSink(
       path: output, format: format ?? RowFormat(path: output) ?? .csv, showsProgress: !quiet)
     do {

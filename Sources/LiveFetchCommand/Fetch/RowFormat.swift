@@ -1,18 +1,15 @@
 // Items → CSV, TSV, JSON or NDJSON, page by page.
 
-import ArgumentParser
 import FetchModel
 
 /// The output format of rows.
-enum RowFormat: String, ExpressibleByArgument, CaseIterable {
-  case csv, tsv, json, ndjson
+typealias RowFormat = RecordFormat
 
-  /// Determines the format from a file's extension.
+extension RecordFormat {
+  /// Determines the format from an output's extension; nil for a compressed one.
   init?(path: String?) {
-    guard let path, let format = RecordFormat(path: path), !path.hasSuffix(".gz") else {
-      return nil
-    }
-    self.init(rawValue: format.rawValue)
+    guard let path, !path.hasSuffix(".gz") else { return nil }
+    self.init(path: path)
   }
 }
 

@@ -7,7 +7,7 @@ import LiveFetchCLibrary
 struct ReadError: Error {
   let detail: String
   /// The exit status of the command after this error.
-  var status = ExitStatus.failed
+  var status = ExitStatus.unusableStore
 }
 
 /// Reads one input once, from beginning to end.
@@ -20,12 +20,18 @@ final class ByteSource {
   private let descriptor: Int32
   /// The file's size in bytes, as stored; nil if unknown.
   let size: Int?
+  /// True for a file that can be opened again and then has the same bytes; false for a pipe.
+  let isReopenable: Bool
   /// False for a source that has only the first bytes of another one, even if these are all its bytes.
   var isWhole: Bool { descriptor >= 0 }
+  /// True for such a source if its last bytes may lie within a record.
+  let isCut: Bool
   /// The number of bytes read, as stored in the file.
   private(set) var consumed = 0
-  /// Bytes that were read and not returned yet, as stored.
+  /// Bytes that were read and not all returned yet, as stored.
   private var raw: [UInt8] = []
+  /// The number of bytes of `raw` that were decompressed.
+  private var inflated = 0
   /// Bytes that were read for a sample, as stored. They are returned first.
   private var ahead: [UInt8] = []
   private var inflater: Inflater?
@@ -47,6 +53,8 @@ final class ByteSource {
       throw failure("\(path): is a directory", .noInput)
     }
     size = isRegular ? Int(info.st_size) : nil
+    isReopenable = isRegular && path != "-"
+    isCut = false
   }
 
   /// Creates a source of another source's first bytes, which that source still returns later. Nothing
@@ -63,11 +71,14 @@ final class ByteSource {
     source.raw = []
     (name, descriptor, size) = (source.name, -1, nil)
     ahead = source.ahead
+    isReopenable = false
+    isCut = ahead.count >= limit
   }
 
   deinit { if descriptor > 2 { close(descriptor) } }
 
-  /// Appends the next bytes to `buffer`; returns false at the end.
+  /// Appends the next bytes to `buffer`; returns false at the end. Of compressed data these are at most
+  /// twice ``pieceSize``.
   func read(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
     while true {
       if isFirst {
@@ -78,7 +89,7 @@ final class ByteSource {
         try readRaw(atLeast: 1)
       }
       guard !raw.isEmpty else {
-        guard inflater?.isInsideMember != true else {
+        guard isCut || inflater?.isInsideMember != true else {
           throw ReadError(detail: "the compressed data ends too early")
         }
         return false
@@ -89,13 +100,17 @@ final class ByteSource {
 
   /// Returns false if the bytes read produced no output yet.
   private func decode(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
-    defer { raw.removeAll(keepingCapacity: true) }
     guard let inflater else {
       buffer.append(contentsOf: raw)
+      raw.removeAll(keepingCapacity: true)
       return true
     }
     let before = buffer.count
-    try inflater.inflate(raw, into: &buffer)
+    inflated += try inflater.inflate(raw[inflated...], into: &buffer)
+    if inflated == raw.count {
+      raw.removeAll(keepingCapacity: true)
+      inflated = 0
+    }
     return buffer.count > before
   }
 
@@ -114,10 +129,15 @@ final class ByteSource {
       }
       raw.removeLast(Self.pieceSize - max(0, count))
       if count < 0, errno == EINTR || awaitsData() { continue }
-      guard count >= 0 else { throw ReadError(detail: String(cString: strerror(errno))) }
+      guard count >= 0 else { throw Self.unreadable() }
       consumed += count
       if count == 0 { return }
     }
+  }
+
+  /// Returns the error in `errno`.
+  private static func unreadable() -> ReadError {
+    ReadError(detail: String(cString: strerror(errno)), status: .failed)
   }
 
   /// If `errno` says that a non-blocking input is empty, waits until its writer has written, and returns

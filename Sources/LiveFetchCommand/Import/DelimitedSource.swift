@@ -111,8 +111,8 @@ final class DelimitedSource: RecordSource {
       let result = scan(buffer.bytes)
       guard case .incomplete = result else { return result }
       guard try !buffer.grow() else { continue }
-      // The last line may lack a line break.
-      return scan(buffer.bytes)
+      // The last line may lack a line break, but not the last one of a sample, which may be incomplete.
+      return buffer.isCut ? .incomplete : scan(buffer.bytes)
     }
   }
 

@@ -91,6 +91,9 @@ struct ImportCommand: ParsableCommand {
         throw ValidationError("--type takes PROPERTY=TYPE; types are \(names).")
       }
     }
+    guard !keyNames.contains("") else {
+      throw ValidationError("--key takes names of properties.")
+    }
     guard files.filter({ $0 == "-" }).count < 2 else {
       throw ValidationError("Standard input can be read once.")
     }
@@ -101,6 +104,7 @@ struct ImportCommand: ParsableCommand {
       throw failure("\(location.name): --as-stored concerns SQLite files", .usage)
     }
     if let rejects { try OutputFile(path: rejects).check(apartFrom: files + [store]) }
+    TerminationSignal.deletingUnfinishedFiles()
     var run = try ImportRun(self)
     try run.load()
     try run.finish()
@@ -109,7 +113,8 @@ struct ImportCommand: ParsableCommand {
   var location: StoreLocation { StoreLocation(store) }
 
   var keyNames: [String] {
-    key?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
+    let names = key?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+    return names.map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
   /// The property of each column, by header; nil omits the column.

@@ -6,6 +6,7 @@ import FetchModel
 struct ImportInput {
   let source: ByteSource
   private let records: any RecordSource
+  private let format: RecordFormat
   /// The properties of the selected fields.
   private(set) var properties: [String]
   /// The fields' indexes in a record; nil if all are selected.
@@ -17,12 +18,12 @@ struct ImportInput {
     do throws(ReadError) {
       while buffer.bytes.count < TextCheck.size, try buffer.grow() {}
       try TextCheck.check(buffer.bytes.prefix(TextCheck.size))
-      let format =
+      format =
         command.format ?? RecordFormat(path: path)
         ?? RecordFormat(lookingAt: Array(buffer.bytes.prefix(4_096)))
       records = try Self.records(buffer, format)
     } catch {
-      throw failure("\(source.name): \(error.detail)", .unusableStore)
+      throw failure("\(source.name): \(error.detail)", error.status)
     }
     (properties, places) = try Self.selection(of: records.names, source.name, command.map)
     let isDatabase = if case .database = command.location { true } else { false }
@@ -73,6 +74,10 @@ struct ImportInput {
   var line: Int { records.line }
   var raw: [UInt8] { records.raw }
   var heading: [UInt8] { records.heading }
+  /// The format of the file of rejected records: an array's elements are one per line.
+  var rejectedFormat: RecordFormat { format == .json ? .ndjson : format }
+  /// Returns the original bytes of a record as the file of rejected records contains them.
+  func rejectedForm(of raw: [UInt8]) -> [UInt8] { records.rejectedForm(of: raw) }
 
   /// The fraction of the file that was read, 0...1; nil if its size is unknown.
   var fraction: Double? {

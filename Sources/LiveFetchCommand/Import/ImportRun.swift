@@ -11,8 +11,10 @@ struct ImportRun {
   private let command: ImportCommand
   private var rejects: Rejects
   private let destination: ImportDestination
-  private let standardInput: ByteSource?
-  private let isNewFile: Bool
+  /// The first file, if the types were detected from it and it cannot be opened again.
+  private let firstSource: ByteSource?
+  /// The store's file, if this import created it.
+  private let newFile: NewStoreFile?
   private let isNewTable: Bool
   private var bar: ProgressBar
   /// The rows that refer to an object that does not exist yet.
@@ -26,50 +28,60 @@ struct ImportRun {
 
   init(_ command: ImportCommand) throws {
     self.command = command
-    isNewFile = try command.location.path.map { try !isFile($0) } ?? false
-    standardInput = command.files.contains("-") ? try ByteSource(path: "-") : nil
     rejects = try Rejects(path: command.rejects)
     bar = ProgressBar(command.into)
+    var newFile: NewStoreFile?
     do {
-      isNewTable = try isNewFile || !Self.tableExists(command)
-      let new = isNewTable ? try Self.newTable(command, standardInput) : nil
+      var new: NewTable?
+      var source: ByteSource?
+      if try !Self.tableExists(command) {
+        let first = try ByteSource(path: command.files[0])
+        source = first.isReopenable ? nil : first
+        new = try Self.newTable(command, first)
+        newFile = try command.location.path.flatMap { try NewStoreFile(path: $0) }
+        // Another process may have created the table meanwhile.
+        if newFile == nil, try Self.tableExists(command) { new = nil }
+      }
+      guard new != nil || command.types.isEmpty else {
+        throw failure("--type declares columns of a new table: this import creates none", .usage)
+      }
+      firstSource = source
+      isNewTable = new != nil
       destination = try ImportDestination(command, creating: new)
     } catch {
-      rejects.close()
-      if isNewFile { SQLiteStore.remove(path: command.store) }
+      rejects.discard()
+      newFile?.remove()
       throw Self.reported(error, command)
     }
+    self.newFile = newFile
   }
 
   /// True if the table exists.
-  private static func tableExists(_ command: ImportCommand) throws(StoreError) -> Bool {
+  private static func tableExists(_ command: ImportCommand) throws -> Bool {
     switch command.location {
-    case .file(let path): try NewTable.isKnown(command.into, in: path)
+    case .file(let path): try isFile(path) && NewTable.isKnown(command.into, in: path)
     case .database(let target): try DatabaseImport.isKnown(command.into, in: target.text)
     }
   }
 
-  /// The number of bytes of standard input that are kept for type inference.
+  /// The number of bytes of standard input or of a pipe that are kept for type inference.
   private static let sampleSize = 8 << 20
 
-  /// Returns the source for type inference: a file itself, or a copy of standard input's first
-  /// bytes.
-  private static func sample(_ path: String, _ standardInput: ByteSource?) throws -> ByteSource {
-    guard path == "-", let standardInput else { return try ByteSource(path: path) }
+  /// Returns the source for type inference: a file itself, or a copy of the first bytes of standard
+  /// input or of a pipe.
+  private static func sample(_ source: ByteSource) throws -> ByteSource {
+    guard !source.isReopenable else { return source }
     do throws(ReadError) {
-      return try ByteSource(lookingAt: standardInput, limit: sampleSize)
+      return try ByteSource(lookingAt: source, limit: sampleSize)
     } catch {
-      throw failure("standard input: \(error.detail)", .failed)
+      throw failure("\(source.name): \(error.detail)", error.status)
     }
   }
 
-  /// Infers the columns of a new table from the first file's first records.
-  private static func newTable(
-    _ command: ImportCommand, _ standardInput: ByteSource?
-  ) throws -> NewTable {
-    let path = command.files[0]
-    let input = try ImportInput(sample(path, standardInput), path, command)
-    let inferred = try inferredTypes(of: input, isSample: path == "-")
+  /// Infers the columns of a new table from the first records of the first file, `source`.
+  private static func newTable(_ command: ImportCommand, _ source: ByteSource) throws -> NewTable {
+    let input = try ImportInput(sample(source), command.files[0], command)
+    let inferred = try inferredTypes(of: input, isSample: !source.isReopenable)
     guard !input.properties.isEmpty else {
       throw failure("\(input.source.name): no record to infer a table from", .unusableStore)
     }
@@ -119,17 +131,19 @@ struct ImportRun {
 
   mutating func load() throws {
     do {
-      for path in command.files {
-        let source = path == "-" ? standardInput : nil
-        var input = try ImportInput(source ?? ByteSource(path: path), path, command)
+      for (index, path) in command.files.enumerated() {
+        let source = try (index == 0 ? firstSource : nil) ?? ByteSource(path: path)
+        var input = try ImportInput(source, path, command)
         leaveOutDerived(of: &input)
         try destination.use(properties: input.properties)
-        try rejects.use(heading: input.heading, of: input.source.name)
+        try rejects.use(
+          heading: input.heading, format: input.rejectedFormat, of: input.source.name)
         try load(input)
         bar.clear()
       }
     } catch {
-      abandon()
+      rollBack()
+      rejects.discard()
       throw Self.reported(error, command)
     }
   }
@@ -197,42 +211,53 @@ struct ImportRun {
     _ input: ImportInput, line: Int, _ raw: [UInt8], _ detail: String
   ) throws {
     if rejects.count < Rejects.shown { bar.clear() }
-    try rejects.add(raw, "\(input.source.name): line \(line): \(detail)")
+    try rejects.add(input.rejectedForm(of: raw), "\(input.source.name): line \(line): \(detail)")
   }
 
-  /// Rolls everything back.
-  private mutating func abandon() {
+  /// Rolls everything back. The destination still locks the file.
+  private mutating func rollBack() {
     bar.clear()
-    rejects.close()
     destination.cancel()
-    if isNewFile { SQLiteStore.remove(path: command.store) }
+    newFile?.remove()
   }
 
   // MARK: The end
 
   mutating func finish() throws {
     bar.clear()
-    rejects.close()
-    if command.strict, rejects.count > 0 {
-      abandon()
-      let rows = rejects.count == 1 ? "row was" : "rows were"
-      throw failure(
-        "nothing was imported: \(rejects.count.withThousandsSeparators) \(rows) refused",
-        .unusableStore)
-    }
-    if isNewTable, rejects.count > 0, destination.inserted == 0 {
-      abandon()
-      throw failure("nothing was imported: every row was refused", .unusableStore)
+    if let reason = reasonToImportNothing {
+      rollBack()
+      try keepRejects()
+      throw failure("nothing was imported: \(reason)", .unusableStore)
     }
     let seconds = Double(DispatchTime.now().uptimeNanoseconds &- start) / 1e9
     do {
       try destination.commit()
+      newFile?.keep()
     } catch {
-      abandon()
+      rollBack()
+      rejects.discard()
       throw error.failure(command.location.name)
     }
     if !command.quiet { print(summary(seconds)) }
+    try keepRejects()
     if rejects.count > 0 { throw ExitCode(ExitStatus.unusableStore.rawValue) }
+  }
+
+  /// The reason why refused rows prevent the import; nil if the others are imported.
+  private var reasonToImportNothing: String? {
+    guard rejects.count > 0 else { return nil }
+    if command.strict {
+      let rows = rejects.count == 1 ? "row was" : "rows were"
+      return "\(rejects.count.withThousandsSeparators) \(rows) refused"
+    }
+    return isNewTable && destination.inserted == 0 ? "every row was refused" : nil
+  }
+
+  /// Writes the file of refused rows.
+  private mutating func keepRejects() throws {
+    try rejects.keep()
+    if !command.quiet, let advice = rejects.advice { printError(advice) }
   }
 
   private func summary(_ seconds: Double) -> String {

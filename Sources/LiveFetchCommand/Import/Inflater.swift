@@ -16,10 +16,15 @@ final class Inflater {
 
   deinit { inflateEnd(&stream) }
 
-  func inflate(_ bytes: [UInt8], into output: inout [UInt8]) throws(ReadError) {
-    guard isReady else { throw ReadError(detail: "no memory to decompress with") }
-    var input = bytes[...]
-    while !input.isEmpty {
+  /// Decompresses `bytes`, until ``ByteSource/pieceSize`` bytes or more were appended to `output`.
+  /// Returns the number of bytes that were decompressed.
+  func inflate(_ bytes: ArraySlice<UInt8>, into output: inout [UInt8]) throws(ReadError) -> Int {
+    guard isReady else {
+      throw ReadError(detail: "no memory to decompress with", status: .failed)
+    }
+    var input = bytes
+    let start = output.count
+    while !input.isEmpty, output.count - start < ByteSource.pieceSize {
       let (taken, code) = step(input, into: &output)
       input = input.dropFirst(taken)
       isInsideMember = code != Z_STREAM_END
@@ -29,6 +34,7 @@ final class Inflater {
         throw ReadError(detail: "the compressed data is damaged")
       }
     }
+    return bytes.count - input.count
   }
 
   private func step(_ input: ArraySlice<UInt8>, into output: inout [UInt8]) -> (Int, Int32) {

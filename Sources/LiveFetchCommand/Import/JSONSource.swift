@@ -32,15 +32,7 @@ final class JSONSource: RecordSource {
     self.buffer = buffer
     self.isArray = isArray
     try buffer.skipMark()
-    if isArray, let first = try skipSpace() {
-      guard first == 0x5B else {
-        throw ReadError(
-          detail: "a JSON array begins with `[`; --format ndjson reads one object per line",
-          status: .unusableStore)
-      }
-      advance(1)
-      isOpen = true
-    }
+    if isArray { try readOpeningBracket() }
     while ahead.count < sample, try readRecord() {
       ahead.append((line, raw))
       guard case .object(let members)? = try? JSON(result: raw) else { continue }
@@ -63,6 +55,17 @@ final class JSONSource: RecordSource {
   }
 
   func readAgain(_ records: [(line: Int, raw: [UInt8])]) { (ahead, aheadIndex) = (records, 0) }
+
+  /// Returns an element of an array on one line, as in NDJSON. A line break in a string stays: JSON does
+  /// not allow it.
+  func rejectedForm(of raw: [UInt8]) -> [UInt8] {
+    guard isArray else { return raw }
+    var scan = ElementScan()
+    return raw.map { byte in
+      _ = scan.isEnd(byte)
+      return !scan.isInString && (byte == 0x0A || byte == 0x0D) ? 0x20 : byte
+    }
+  }
 
   private func collect() -> RecordOutcome {
     let json: JSON
@@ -92,6 +95,20 @@ final class JSONSource: RecordSource {
 // MARK: - Cutting
 
 extension JSONSource {
+  /// Reads the bracket that begins the array. A sample may end before it.
+  private func readOpeningBracket() throws(ReadError) {
+    guard let first = try skipSpace() else {
+      if buffer.isCut { return }
+      throw ReadError(detail: "it is empty: a JSON array is expected")
+    }
+    guard first == 0x5B else {
+      throw ReadError(
+        detail: "a JSON array begins with `[`; --format ndjson reads one object per line")
+    }
+    advance(1)
+    isOpen = true
+  }
+
   /// Reads the next record's bytes into `raw`; returns false at the end.
   private func readRecord() throws(ReadError) -> Bool {
     guard !isAtEnd else { return false }
@@ -108,7 +125,7 @@ extension JSONSource {
     }
     // Elements end in front of a bracket that was not opened.
     if isArray, first == 0x7D {
-      throw ReadError(detail: "`,` or `]` is expected, not `}`", status: .unusableStore)
+      throw ReadError(detail: "`,` or `]` is expected, not `}`")
     }
     line = nextLine
     let end = isArray ? try endOfElement() : try endOfLine()
@@ -123,11 +140,11 @@ extension JSONSource {
     isAtEnd = true
     guard bracket != nil else {
       guard isOpen, buffer.isWhole else { return }
-      throw ReadError(detail: "the array is not closed: is the file whole?", status: .unusableStore)
+      throw ReadError(detail: "the array is not closed: is the file whole?")
     }
     advance(1)
     guard try skipSpace() != nil else { return }
-    throw ReadError(detail: "there is more data after the end of the array", status: .unusableStore)
+    throw ReadError(detail: "there is more data after the end of the array")
   }
 
   private func advance(_ count: Int) {
@@ -150,7 +167,7 @@ extension JSONSource {
   }
 
   private static func missingElement(before mark: String) -> ReadError {
-    ReadError(detail: "an object is expected before `\(mark)`", status: .unusableStore)
+    ReadError(detail: "an object is expected before `\(mark)`")
   }
 
   private func endOfLine() throws(ReadError) -> Int {
@@ -181,7 +198,7 @@ extension JSONSource {
 /// Finds the end of an array element. Tracks only strings and nesting depth.
 private struct ElementScan {
   private var depth = 0
-  private var isInString = false
+  private(set) var isInString = false
   private var isEscaped = false
 
   mutating func isEnd(_ byte: UInt8) -> Bool {

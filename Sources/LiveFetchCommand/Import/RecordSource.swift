@@ -45,11 +45,17 @@ protocol RecordSource: AnyObject {
   var fields: [ImportedField] { get }
   /// The record's first line, counted from 1.
   var line: Int { get }
-  /// The record's original bytes, for the file of rejected records.
+  /// The record's original bytes.
   var raw: [UInt8] { get }
   /// The first bytes of a file of rejected records.
   var heading: [UInt8] { get }
   func next() throws(ReadError) -> RecordOutcome
   /// Returns these records with the following calls of ``next()``. Call it at the end of the file.
   func readAgain(_ records: [(line: Int, raw: [UInt8])])
+  /// Returns the original bytes of a record as the file of rejected records contains them.
+  func rejectedForm(of raw: [UInt8]) -> [UInt8]
+}
+
+extension RecordSource {
+  func rejectedForm(of raw: [UInt8]) -> [UInt8] { raw }
 }

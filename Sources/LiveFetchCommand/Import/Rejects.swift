@@ -10,25 +10,30 @@ struct Rejects {
   static let shown = 20
 
   private let file: OutputFile?
+  /// The rows until the end of the import; nil if the file is a device or a pipe, which is written itself.
+  private let draft: OutputFile.Draft?
   private var output: Terminal?
   private(set) var count = 0
   /// The header of the imported files, which begins the file of refused rows; nil before the first input.
   private var heading: [UInt8]?
+  /// The format of the rows; nil before the first input.
+  private var format: RecordFormat?
 
   init(path: String?) throws {
     file = path.map { OutputFile(path: $0) }
-    output = try file?.create()
+    let opened = try file?.createDraft()
+    (output, draft) = (opened?.output, opened?.draft)
   }
 
-  /// Sets the heading of the following rows. Ends the command if refused rows are kept and the first
-  /// input had another heading.
-  mutating func use(heading: [UInt8], of name: String) throws {
+  /// Sets the heading and the format of the following rows. Ends the command if refused rows are kept and
+  /// the first input had another heading.
+  mutating func use(heading: [UInt8], format: RecordFormat, of name: String) throws {
     if file != nil, let first = self.heading, Self.trimmed(first) != Self.trimmed(heading) {
       throw failure(
         "\(name): has another heading than the first file, so --rejects cannot keep its rows below it: "
           + "import it by itself", .usage)
     }
-    if self.heading == nil { self.heading = heading }
+    if self.heading == nil { (self.heading, self.format) = (heading, format) }
   }
 
   private static func trimmed(_ line: [UInt8]) -> ArraySlice<UInt8> {
@@ -54,11 +59,34 @@ struct Rejects {
     bytes.isEmpty || bytes.last == 0x0A ? bytes : bytes + [0x0A]
   }
 
-  /// Closes the file, and removes it if no row was refused.
-  mutating func close() {
-    guard let file, let output else { return }
-    _ = LiveFetchCLibrary.close(output.descriptor)
-    self.output = nil
-    if count == 0 { file.remove() }
+  /// Gives the file its name. Without refused rows an existing file stays as it is.
+  mutating func keep() throws {
+    guard count > 0, let file else { return discard() }
+    guard close(), draft.map({ rename($0.path, $0.finalPath) == 0 }) ?? true else {
+      throw file.unwritable()
+    }
+  }
+
+  /// Removes the draft. An existing file stays as it is.
+  mutating func discard() {
+    guard output != nil else { return }
+    _ = close()
+    if let draft { unlink(draft.path) }
+  }
+
+  /// Returns false and sets `errno` if the file cannot be written. Standard output stays open.
+  private mutating func close() -> Bool {
+    defer { output = nil }
+    guard let output, output.descriptor > STDERR_FILENO else { return true }
+    return LiveFetchCLibrary.close(output.descriptor) == 0
+  }
+
+  /// Says how to import the file again if its name suggests another format than its rows have.
+  var advice: String? {
+    guard count > 0, let file, let format, let named = RecordFormat(path: file.path),
+      named != format
+    else { return nil }
+    return "\(file.path): is \(format.rawValue.uppercased()), not \(named.rawValue.uppercased()): "
+      + "import it with --format \(format.rawValue)"
   }
 }

@@ -24,6 +24,9 @@ final class SlidingBuffer {
   /// False if the source has only the first bytes of another one.
   var isWhole: Bool { source.isWhole }
 
+  /// True if the last bytes of the source may lie within a record.
+  var isCut: Bool { source.isCut }
+
   /// The unconsumed bytes. Valid until the next ``grow()``.
   var bytes: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: base + begin, count: end - begin)

@@ -34,7 +34,8 @@ struct BackupCommand: ParsableCommand {
     try refuseDatabase(store)
     guard !store.hasPrefix("http://"), !store.hasPrefix("https://") else {
       throw failure(
-        "\(store): give the path of the SQLite file; a server cannot be backed up over HTTP", .usage
+        "\(withoutCredentials(store)): give the path of the SQLite file; a server cannot be backed up over HTTP",
+        .usage
       )
     }
     try requireFile(store)
@@ -46,6 +47,7 @@ struct BackupCommand: ParsableCommand {
       throw failure("\(copy): already exists; --force replaces it", .usage)
     }
     try OutputFile(path: copy).checkIsNotServed(apartFrom: [store])
+    TerminationSignal.deletingUnfinishedFiles()
     let report = try copying("backup", from: store, to: copy, isShown: !quiet) {
       report throws(CopyError) in
       try SQLiteStore.backUp(path: store, to: copy, progress: report)
@@ -86,6 +88,7 @@ struct RestoreCommand: ParsableCommand {
     guard !OutputFile(path: store).isSame(as: backup) else {
       throw failure("\(store): is the backup itself; name the store that it replaces", .usage)
     }
+    TerminationSignal.deletingUnfinishedFiles()
     let report = try copying("restore", from: backup, to: store, isShown: !quiet) {
       report throws(CopyError) in
       try SQLiteStore.restore(backup, to: store, progress: report)

@@ -3,6 +3,7 @@
 import FetchModel
 import LiveFetchCLibrary
 import LiveFetchCSQLite
+import LiveFetchThreads
 import SQLComposer
 
 /// The result of a backup or a restore.
@@ -39,6 +40,8 @@ extension SQLiteStore {
     path: String, to destination: String, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(CopyError) -> BackupReport {
     let draft = unusedName(destination + ".partial")
+    UnfinishedFiles.add(draft)
+    defer { UnfinishedFiles.remove(draft) }
     do throws(CopyError) {
       let report = try copy(path, toNew: draft, progress)
       try of(.source) { () throws(StoreError) in
@@ -71,7 +74,11 @@ extension SQLiteStore {
     let lock = try of(.destination) { () throws(StoreError) in try FileLock(beside: path) }
     defer { withExtendedLifetime(lock) {} }
     let draft = unusedName(path + ".restoring")
-    defer { removeFiles(draft) }
+    UnfinishedFiles.add(draft)
+    defer {
+      removeFiles(draft)
+      UnfinishedFiles.remove(draft)
+    }
     _ = try copy(backup, toNew: draft, progress)
     try of(.source) { () throws(StoreError) in try verify(draft, against: backup, nil) }
     return try of(.destination) { () throws(StoreError) in try install(draft, as: path) }
