@@ -26,7 +26,7 @@ struct ConfigCommand: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
-    let settings = try options.settings()
+    let settings = try options.checked().settings
     switch format {
     case .table: print(Self.table(settings))
     case .json: print(Self.file(settings))

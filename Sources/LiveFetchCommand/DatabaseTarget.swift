@@ -2,6 +2,15 @@
 
 import Foundation
 
+/// Returns an argument for messages: without what stands between `://` and the last `@`, which may be a
+/// password.
+func withoutCredentials(_ argument: String) -> String {
+  guard let scheme = argument.range(of: "://"), let at = argument.lastIndex(of: "@"),
+    at >= scheme.upperBound
+  else { return argument }
+  return String(argument[..<scheme.upperBound] + argument[argument.index(after: at)...])
+}
+
 /// The address of a PostgreSQL database.
 struct DatabaseTarget: Sendable, Hashable {
   /// For libpq; may contain a password.

@@ -1,6 +1,7 @@
 // `livefetch demo`
 
 import ArgumentParser
+import FetchModel
 import Foundation
 import SQLiteStore
 
@@ -39,7 +40,12 @@ struct Demo: ParsableCommand {
     } else {
       try reportingErrors(of: path) { try SQLiteStore.requireNoOrphanedLog(at: path) }
       do {
-        try sample.create(at: path)
+        TerminationSignal.block(hangUp: true)
+        try TerminationSignal.exitingOnSignal { try self.sample.create(at: path) }
+      } catch let error as StoreError {
+        throw error.failure(path)
+      } catch ImportError.store(let error) {
+        throw error.failure(path)
       } catch {
         throw failure("\(path): the sample could not be loaded: \(error)", .failed)
       }

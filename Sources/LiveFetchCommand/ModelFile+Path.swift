@@ -28,10 +28,15 @@ func contents(ofFile path: String) throws -> [UInt8] {
   try requireFile(path)
   let file = FileHandle(forReadingAtPath: path)
   defer { try? file?.close() }
+  return try contents(of: file, path)
+}
+
+/// Returns the bytes up to the end of a file. Ends the command if it is nil or cannot be read.
+func contents(of file: FileHandle?, _ name: String) throws -> [UInt8] {
   do {
     if let file { return [UInt8](try file.readToEnd() ?? Data()) }
   } catch {}
-  throw failure("\(path): cannot be read", .noInput)
+  throw failure("\(name): cannot be read", .noInput)
 }
 
 extension ModelFileError {

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import LiveFetchThreads
 import SQLiteStore
 
 /// The samples that `livefetch demo` serves.
@@ -35,26 +36,25 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
     try ModelFile(parsing: try Self.resource("\(rawValue).json"))
   }
 
-  /// Creates the store at `path`, atomically.
+  /// Creates the store at `path`, atomically. Another process may do the same: the first file stays.
   func create(at path: String) throws {
-    let draft = path + ".loading"
-    Self.remove(draft)
-    do {
-      guard FileManager.default.createFile(atPath: draft, contents: nil) else {
-        throw Failure.cannotBeMade
-      }
-      let model = try model()
-      try SQLiteStore.createTables(of: model, at: draft)
-      if self == .world { try SampleWorld.load(into: draft) }
-      try save(model, to: draft)
-      guard (try? FileManager.default.moveItem(atPath: draft, toPath: path)) != nil else {
-        throw Failure.cannotBeMade
-      }
-    } catch {
+    let draft = "\(path).loading-\(getpid())"
+    UnfinishedFiles.add(draft)
+    defer {
       Self.remove(draft)
-      throw error
+      UnfinishedFiles.remove(draft)
     }
-    Self.remove(draft)
+    guard FileManager.default.createFile(atPath: draft, contents: nil) else {
+      throw Failure.cannotBeMade
+    }
+    let model = try model()
+    try SQLiteStore.createTables(of: model, at: draft)
+    if self == .world { try SampleWorld.load(into: draft) }
+    try save(model, to: draft)
+    // Not every file system has hard links.
+    guard link(draft, path) == 0 || errno == EEXIST || rename(draft, path) == 0 else {
+      throw Failure.cannotBeMade
+    }
   }
 
   /// Ends the command if the file at `path` contains something else than this sample.

@@ -24,19 +24,19 @@ struct Serve: ParsableCommand {
 
   func run() throws {
     if let target = DatabaseTarget(store) { return try serve(target) }
-    let isThere = try isFile(store)
     let given = options
     let options = try given.resolved()
+    let isThere = try isFile(store)
+    let name = withoutCredentials(store)
     try options.checkAccess(to: store)
-    let model = try options.model()
     guard isThere || !options.isReadOnly else {
-      throw failure("\(store): there is no such file, and --read-only creates none", .noInput)
+      throw failure("\(name): there is no such file, and --read-only creates none", .noInput)
     }
     // A model makes the tables of a new file.
-    guard isThere || model != nil || options.createsFile else {
-      throw failure("\(store): there is no such file; --create or --model creates it", .noInput)
+    guard isThere || options.model != nil || options.createsFile else {
+      throw failure("\(name): there is no such file; --create or --model creates it", .noInput)
     }
-    if !isThere { try create(hasModel: model != nil) }
+    if !isThere { try create(hasModel: options.model != nil) }
     do {
       var server = Server(source: .file(path: store), options: options, reloaded: given.reloaded)
       try server.run()

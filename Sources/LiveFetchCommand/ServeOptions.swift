@@ -103,6 +103,7 @@ struct ServeOptions: ParsableArguments {
   func resolved() throws -> ServerOptions {
     var options = try checked()
     try options.readCredentials()
+    try options.readModel()
     try options.readCertificate()
     try options.takeListener()
     return options
@@ -121,7 +122,8 @@ struct ServeOptions: ParsableArguments {
     return newer
   }
 
-  private func checked() throws -> ServerOptions {
+  /// The settings, checked against each other.
+  func checked() throws -> ServerOptions {
     let settings = try settings()
     return try validated { try ServerOptions(settings) }
   }

@@ -17,7 +17,7 @@ struct Server {
   let source: StoreLocation
   var options: ServerOptions
   /// Returns the settings as they are now; see ``ServeOptions/reloaded(_:)``.
-  let reloaded: (ServerOptions) throws -> ServerOptions
+  let reloaded: @Sendable (ServerOptions) throws -> ServerOptions
   /// Returns the text to print after the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
@@ -55,38 +55,11 @@ struct Server {
     announce(store, at: address, port: http.port)
     Self.isRunning.store(true, ordering: .relaxed)
     ServiceManager.notify(.ready)
-    TerminationSignal.wait(hangUp: true) { reload(host, at: address) }
+    let reload = SettingsReload(self, host, address)
+    TerminationSignal.wait(hangUp: true) { reload.begin() }
     ServiceManager.notify(.stopping)
     backups?.stop()
     shutDown(host, http)
-  }
-
-  /// Reads the settings and their files again. If they are invalid, the server keeps its current ones.
-  private mutating func reload(_ host: ServiceHost, at address: SharedValue<String?>) {
-    options.readFilesAgain()
-    let newer: ServerOptions
-    do {
-      newer = try reloaded(options)
-      try newer.checkAccess(to: source.argument, at: options.host)
-      if let model = host.model { try newer.checkRules(of: model, path: source.name) }
-    } catch {
-      // Files that cannot be used have been reported.
-      if let error = error as? ValidationError { printError(error.message) }
-      return printError("the settings from before stay in use")
-    }
-    if !newer.changesThatNeedRestart.isEmpty {
-      printError(
-        "take effect at the next start: \(newer.changesThatNeedRestart.joined(separator: ", "))")
-    }
-    let changes = newer.changes(since: options)
-    guard !changes.isEmpty else { return }
-    do {
-      host.reload(newer.service, open: try source.reopening(newer) { address.value })
-    } catch {
-      return printError("the settings from before stay in use")
-    }
-    options = newer
-    printError("read again: \(changes.joined(separator: ", "))")
   }
 
   /// Shuts down within the time limit. Requests that are unanswered by then lose their connections.
@@ -133,7 +106,7 @@ struct Server {
     let name = source.name
     let changed =
       source.path == nil ? "its tables have changed" : "its tables or the file have changed"
-    let open = try source.reopening(options) { address.value }
+    let open = source.reopening(options) { address.value }
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
       case .reopened: printError("\(name): \(changed); opened again")

@@ -24,6 +24,8 @@ struct ServerOptions {
   private let quotas: Quotas?
   private let trustedProxies: [AddressRange]
   private var access: AccessDeclaration?
+  /// The model of `--model`; nil for the one that the store contains, or that its tables imply.
+  private(set) var model: ModelFile?
   /// The socket that the service manager has opened; it takes the place of `--host` and `--port`.
   private(set) var inheritedListener: HTTPListener?
   /// The names of the settings that were read again and take effect at the next start only.
@@ -104,8 +106,14 @@ struct ServerOptions {
     access = try settings.text(.access).map { try AccessDeclaration(atPath: $0) }
   }
 
-  /// Copies the socket, the certificate and the audit file of the running server.
+  /// Reads the model. A running server keeps it.
+  mutating func readModel() throws {
+    model = try settings.text(.model).map { try ModelFile(anyFormatAtPath: $0) }
+  }
+
+  /// Copies the socket, the certificate, the audit file and the model of the running server.
   mutating func inherit(_ running: ServerOptions) {
+    model = running.model
     inheritedListener = running.inheritedListener
     certificate = running.certificate
     audit = running.audit
@@ -282,13 +290,8 @@ struct ServerOptions {
   /// True if a missing file is created even without a model.
   var createsFile: Bool { settings.isOn(.create) }
 
-  /// The path of the model's file.
-  var modelPath: String? { settings.text(.model) }
-
-  /// The store's configuration.
-  ///
-  /// - Parameter model: nil for the model that the file contains, or that its tables imply.
-  func store(_ model: ModelFile?) -> SQLiteStoreOptions {
+  /// The configuration of a store on a file.
+  var store: SQLiteStoreOptions {
     var store = SQLiteStoreOptions()
     store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
@@ -303,16 +306,14 @@ struct ServerOptions {
     return store
   }
 
-  /// The model of the options; nil without one.
-  func model() throws -> ModelFile? { try modelPath.map { try ModelFile(anyFormatAtPath: $0) } }
-
   /// Ends the command if an option makes no sense for a PostgreSQL database.
   func checkDatabase() throws {
     let refused: [Setting] = [
       .create, .durability, .keepHistory, .keepBytes, .backupEvery,
     ]
     for setting in refused {
-      guard let entry = settings[setting], entry.origin != .defaultValue else { continue }
+      // The file that `livefetch config` prints contains the defaults.
+      guard let entry = settings[setting], entry.value != setting.defaultValue else { continue }
       throw failure(
         """
         \(entry.origin.name(of: setting)) concerns SQLite files; a PostgreSQL database takes no such \
@@ -322,9 +323,7 @@ struct ServerOptions {
   }
 
   /// The configuration of a store on a PostgreSQL database.
-  ///
-  /// - Parameter model: nil for the model that the database contains, or that its tables imply.
-  func database(_ model: ModelFile?) -> PostgresStoreOptions {
+  var database: PostgresStoreOptions {
     var store = PostgresStoreOptions()
     store.model = model
     store.queryTimeout = settings.number(.queryTimeout)

@@ -26,26 +26,25 @@ extension StoreLocation {
   /// - Parameter serverAddress: Returns the address of the server once it listens.
   func reopening(
     _ options: ServerOptions, serverAddress: @escaping @Sendable () -> String?
-  ) throws -> @Sendable () throws(StoreError) -> any ReopenableStore {
+  ) -> @Sendable () throws(StoreError) -> any ReopenableStore {
     switch self {
     case .file(let path):
-      let options = options.store(try options.model())
+      let options = options.store
       return { () throws(StoreError) in
         let store = try SQLiteStore(path: path, options: options)
         if let address = serverAddress() { store.announce(address: address) }
         return store
       }
     case .database(let target):
-      let options = options.database(try options.model())
+      let options = options.database
       return { () throws(StoreError) in try PostgresStore(target.text, options: options) }
     }
   }
 
   private func open(_ path: String, _ options: ServerOptions) throws -> SQLiteStore {
-    let model = try options.model()
-    var storeOptions = options.store(model)
+    var storeOptions = options.store
     // Only at the start: a file that is empty later was truncated.
-    storeOptions.acceptsEmptyFile = model != nil || options.createsFile
+    storeOptions.acceptsEmptyFile = options.model != nil || options.createsFile
     let store = try SQLiteStore(path: path, options: storeOptions)
     if let message = Self.message(of: store.historySetup, path) {
       printError("\(path): \(message)")
@@ -60,7 +59,7 @@ extension StoreLocation {
   }
 
   private func open(_ target: DatabaseTarget, _ options: ServerOptions) throws -> PostgresStore {
-    let store = try PostgresStore(target.text, options: options.database(try options.model()))
+    let store = try PostgresStore(target.text, options: options.database)
     if !store.newlyTracked.isEmpty {
       printError(
         """

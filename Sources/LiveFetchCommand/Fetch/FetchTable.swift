@@ -15,7 +15,7 @@ struct FetchTable {
   func lines() -> [String] {
     let rows = result.sections.flatMap(\.rows)
     let limit = terminal.isTerminal ? Self.widest : .max
-    let cells = [result.columns] + rows.map(\.cells)
+    let cells = [result.columns.map(\.onOneLine)] + rows.map(\.cells)
     let widths = TextTable.widths(of: cells).map { min($0, limit) }
     let isMarked = changes.isMarking
     var lines = [heading(widths, isMarked)]
@@ -31,7 +31,7 @@ struct FetchTable {
 
   private func heading(_ widths: [Int], _ isMarked: Bool) -> String {
     let names = result.columns.enumerated().map { index, name in
-      name.shortened(to: widths[index])
+      name.onOneLine.shortened(to: widths[index])
         .padded(to: widths[index], atRight: result.numeric.contains(index))
     }
     return terminal.paint(

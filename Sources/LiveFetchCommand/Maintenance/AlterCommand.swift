@@ -38,6 +38,7 @@ struct AlterCommand: ParsableCommand {
 
   private func script() throws -> MigrationScript {
     guard sql == "-" else { return MigrationScript(name: "SQL", sql: sql) }
-    return try MigrationScript("SQL", FileHandle.standardInput.readDataToEndOfFile())
+    return try MigrationScript(
+      "SQL", Data(try contents(of: .standardInput, "standard input")))
   }
 }

@@ -50,7 +50,7 @@ struct SaveCommand: ParsableCommand {
     do throws(ReadError) {
       while try source.read(into: &bytes) {}
     } catch {
-      throw failure("\(source.name): \(error.detail)", .failed)
+      throw failure("\(source.name): \(error.detail)", error.status)
     }
     do throws(JSONError) {
       let json = try JSON(parsing: bytes)
@@ -94,10 +94,7 @@ struct SaveCommand: ParsableCommand {
 
   private static func explain(_ error: SaveError, _ target: StoreArgument) -> ExitCode {
     guard case .store(let error) = error else {
-      let problem = Problem(error)
-      let report = ProblemReport(problem)
-      _ = report.failure()
-      return ExitCode(ExitStatus.unusableStore.rawValue)
+      return ProblemReport(Problem(error)).failure()
     }
     let path = target.name
     if target.database == nil, let server = SQLiteStore.server(of: path) {

@@ -61,19 +61,16 @@ struct StatusCommand: ParsableCommand {
     case .boolean(let isTrue): return isTrue ? "yes" : "no"
     case .number(let text): return Int(text)?.withThousandsSeparators ?? text
     case .object(let members):
-      return members.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
+      return members.map { "\($0.name.onOneLine) \(shown($0.value))" }.joined(separator: ", ")
     case .array(let elements): return elements.map(shown).joined(separator: ", ")
-    case .string(let text): return text
+    case .string(let text): return text.onOneLine
     }
   }
 
   private static func number(_ value: Int) -> JSON { .number(String(value)) }
 
   private static func date(_ seconds: Double?) -> JSON {
-    guard let seconds, let instant = Instant(secondsSince1970: seconds.rounded(.down)) else {
-      return .null
-    }
-    return .string(instant.stored(as: .iso8601))
+    seconds.map { .string(KeyDate.text($0)) } ?? .null
   }
 
   // MARK: A file

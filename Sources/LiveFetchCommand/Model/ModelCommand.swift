@@ -140,7 +140,7 @@ struct ModelCommand: ParsableCommand {
           try write(CoreDataContents(model), toVersion: URL(fileURLWithPath: bundle))
         }
       } catch let error as CocoaError {
-        throw failure("\(output): cannot be written (\(error.code.rawValue))", .failed)
+        throw failure("\(output): cannot be written: \(error.localizedDescription)", .failed)
       }
     }
 

@@ -62,6 +62,8 @@ struct ProblemReport {
   private var exitStatus: ExitStatus {
     switch status {
     case 409, 410, 412, 413, 422: .unusableStore
+    // The same request may succeed later.
+    case 408, 425, 429: .unavailable
     case 400..<500: .usage
     case 507: .failed
     default: .unavailable

@@ -21,10 +21,11 @@ struct ServerClient {
   ///   API's.
   init(address: String, token: String?) throws {
     guard let url = URLComponents(string: address), let host = url.host, !host.isEmpty else {
-      throw failure("\(address): is not an address", .usage)
+      throw failure("\(withoutCredentials(address)): is not an address", .usage)
     }
     guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
-      throw failure("\(address): an address begins with http:// or https://", .usage)
+      throw failure(
+        "\(withoutCredentials(address)): an address begins with http:// or https://", .usage)
     }
     // The message does not repeat the address, which may have a password.
     guard url.user == nil, url.password == nil, (url.percentEncodedQuery ?? "").isEmpty else {

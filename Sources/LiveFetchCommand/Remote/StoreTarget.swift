@@ -40,6 +40,7 @@ struct StoreArgument: ParsableArguments {
   /// The option, or what the variables of the server's token say; nil if there is none.
   private func credential() throws -> String? {
     let environment = ProcessInfo.processInfo.environment
+    guard token != "" else { throw failure("--token is empty", .usage) }
     if let given = token ?? environment[Setting.token.variable], !given.isEmpty { return given }
     guard token == nil, let path = environment[Setting.tokenFile.variable], !path.isEmpty else {
       return nil
@@ -58,7 +59,7 @@ func requireFile(_ path: String) throws {
   try checkMayBeRead(path)
   var isDirectory: ObjCBool = false
   guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-    throw failure("\(path): there is no such file", .noInput)
+    throw failure("\(withoutCredentials(path)): there is no such file", .noInput)
   }
   guard !isDirectory.boolValue else {
     throw failure("\(path): is a directory, not a file", .noInput)
@@ -68,7 +69,9 @@ func requireFile(_ path: String) throws {
 /// Ends the command if `path` is the address of a server.
 private func refuseServer(_ path: String) throws {
   guard path.hasPrefix("http://") || path.hasPrefix("https://") else { return }
-  throw failure("\(path): this command takes the store itself, not the address of a server", .usage)
+  throw failure(
+    "\(withoutCredentials(path)): this command takes the store itself, not the address of a server",
+    .usage)
 }
 
 /// Ends the command if this user may not read `path`, or search a directory on the way to it.

@@ -44,12 +44,7 @@ extension Settings {
 
   /// The content of the key's file; nil without one. Ends the command if it cannot be read.
   func jwtKey() throws -> Data? {
-    guard let path = text(.jwtKey) else { return nil }
-    try requireFile(path)
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw failure("\(path): cannot be read", .failed)
-    }
-    return data
+    try text(.jwtKey).map { Data(try contents(ofFile: $0)) }
   }
 
   /// Returns nil if JWTs are not accepted. Ends the command if the key cannot be used.

@@ -15,11 +15,7 @@ enum TokenSource: Equatable {
     case .none: return nil
     case .given(let token): return token
     case .file(let path):
-      try requireFile(path)
-      guard let data = FileManager.default.contents(atPath: path) else {
-        throw failure("\(path): cannot be read", .failed)
-      }
-      let token = String(decoding: data, as: UTF8.self)
+      let token = String(decoding: try contents(ofFile: path), as: UTF8.self)
         .trimmingCharacters(in: .whitespacesAndNewlines)
       guard !token.isEmpty else { throw failure("\(path): holds no token", .usage) }
       guard Self.isUsable(token) else {

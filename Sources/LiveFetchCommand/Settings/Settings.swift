@@ -173,6 +173,11 @@ enum ConfigurationFile {
       let origin = flag == nil ? variable : "--config"
       throw SettingError("\(origin) is empty; give it a value, or leave it out")
     }
+    var status = stat()
+    guard stat(named, &status) != 0 || status.st_mode & S_IFMT != S_IFIFO else {
+      throw failure(
+        "\(named): is a pipe, and SIGHUP reads the configuration again: name a file", .usage)
+    }
     return (named, try contents(ofFile: named))
   }
 }

@@ -9,7 +9,7 @@ import LiveFetchCSQLite
 
 /// The limit of the memory that a query holds.
 enum QueryMemory {
-  /// Blocks from this size on are counted, as SQLite's `xSize` tells it.
+  /// Blocks from this size on are counted, as SQLite's `xSize` reports it.
   fileprivate static let largeBlock = 64 << 10
   /// A block may be larger than requested by fewer bytes than this.
   fileprivate static let rounding = 64
