@@ -6,6 +6,9 @@
  */
 export type Value = string | number | bigint | Decimal | boolean | null | Value[] | { [key: string]: Value };
 
+/** A value as a program may give it. */
+export type GivenValue = Value | Date;
+
 /** A number of more digits than a number of JavaScript has, as these digits. */
 export class Decimal {
   /** Throws a SyntaxError for what is not a number of JSON. */
@@ -32,9 +35,9 @@ export interface FetchParameters {
   /** A predicate: `population >= 1000000 AND country.continent == 'Europe'`. */
   where?: string;
   /** Values for `%@ %K %ld …`, in order. */
-  arguments?: readonly Value[];
+  arguments?: readonly GivenValue[];
   /** Values for `$NAME`. */
-  variables?: Record<string, Value>;
+  variables?: Record<string, GivenValue>;
   /** Key paths, `-` in front for descending: `-population,name:cd`. */
   sort?: string | readonly string[];
   section?: string;
@@ -195,9 +198,24 @@ export interface Live<T = Item, R = Result<T>> {
 export type Reference = GivenID | { temporaryID: string };
 export type Change =
   | { insert: string; temporaryID?: string; values: Record<string, any> }
-  | { update: string; id: Reference; values: Record<string, any>; ifMatch?: string;
-      base?: Record<string, Value> }
-  | { delete: string; id: Reference; ifMatch?: string; base?: Record<string, Value> };
+  | { update: string; values: Record<string, any> } & (One | Batch)
+  | { delete: string } & (One | Batch);
+
+/** A change of one object. */
+interface One {
+  id: Reference;
+  ifMatch?: string;
+  base?: Record<string, GivenValue>;
+  where?: undefined;
+}
+
+/** A change of all objects for which a predicate is true. */
+interface Batch {
+  where: string;
+  arguments?: readonly GivenValue[];
+  variables?: Record<string, GivenValue>;
+  id?: undefined;
+}
 
 export interface SaveOptions {
   /** false: live fetches wait for the server. */
@@ -211,8 +229,9 @@ export interface SaveOptions {
 
 export interface Precondition {
   /** The values that the change starts from: refused with 409 where the store has others. */
-  base?: Record<string, Value>;
-  ifMatch?: string;
+  base?: Record<string, GivenValue>;
+  /** The ETag that the object must have; null: no precondition. */
+  ifMatch?: string | null;
 }
 
 export interface SaveAnswer {
@@ -222,6 +241,8 @@ export interface SaveAnswer {
   inserted: number;
   updated: number;
   deleted: number;
+  /** With `prefer: 'return=representation'`: the saved objects by entity and id. */
+  included?: Record<string, Record<string, Item>>;
 }
 
 export interface FetchOptions {
@@ -335,7 +356,10 @@ export class LiveFetchError extends Error {
   constructor(problem: Record<string, any>, options?: { cause?: unknown });
   /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
-  /** Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`. */
+  /**
+   * Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`, of saves with
+   * `offline` also `outcome-unknown` and `storage-damaged`.
+   */
   readonly code: string;
   /** The server's sentence; the message too. */
   readonly detail: string;

@@ -2,6 +2,8 @@
 
 const SHORTEST = 250;
 const LONGEST = 20_000;
+/** The most milliseconds that a timer takes: it fires at once for more. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /**
  * Waits, longer after each failure, at random so that clients do not come back all at once; ends
@@ -33,7 +35,7 @@ export class Backoff {
     const most = Math.min(LONGEST, SHORTEST * 2 ** this.#failures);
     this.#failures += 1;
     this.#isRequested = atLeast > 0;
-    const delay = Math.max(atLeast * 1000, most * (0.5 + Math.random() / 2));
+    const delay = Math.min(LONGEST_TIMER, Math.max(atLeast * 1000, most * (0.5 + Math.random() / 2)));
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, delay);
       this.#end = () => {

@@ -116,10 +116,11 @@ class Client {
   live(request, handlers = {}) {
     const { int64, digest, multiplex } = this.#options;
     const hasDigest = digest && ['objects', 'ids'].includes(request.as ?? 'objects');
-    const live = new Live(clean(copied(request)), handlers, this, { int64, checksDigest: hasDigest });
+    const live = new Live(copied(clean(request)), handlers, this, { int64, checksDigest: hasDigest });
     this.#lives.add(live);
     const follow = () => (multiplex ? this.#shared.add(live) : this.#followAlone(live));
-    if (this.#storage) this.#restore(live).then(() => live.isClosed || follow());
+    // A stored result that cannot be shown is replaced by the server's.
+    if (this.#storage) this.#restore(live).catch(() => {}).then(() => live.isClosed || follow());
     else follow();
     return live;
   }
@@ -222,13 +223,13 @@ class Client {
   #begin(changes) {
     const pending = new Pending(changes);
     this.pending.push(pending);
-    this.#lives.forEach((live) => pending.concerns(live) && live.refresh('edit'));
+    this.#lives.forEach((live) => pending.concerns(live) && live.edited());
     return pending;
   }
 
-  /** Lets go of the saves that every live fetch contains. */
+  /** Lets go of the saves that every live fetch contains, but for those that have failed: they never will. */
   forgetSettled() {
-    const isWanted = (pending) => !pending.token || [...this.#lives].some((live) => pending.concerns(live));
+    const isWanted = (pending) => !pending.token || [...this.#lives].some((live) => live.state !== 'failed' && pending.concerns(live));
     this.pending = this.pending.filter(isWanted);
   }
 

@@ -2,7 +2,7 @@
 // connection, hands on what comes, and when it breaks opens it again from the last token of each one.
 
 import { OutOfStep } from './apply.js';
-import { asLiveFetchError, isAnswer, LiveFetchError } from './transport.js';
+import { aborted, asLiveFetchError, isAnswer, LiveFetchError } from './transport.js';
 import { StreamBuffered, pollMany, pollOne, streamMany, streamOne } from './sources.js';
 import { Backoff, onWaking } from './backoff.js';
 import { Visibility } from './visibility.js';
@@ -21,6 +21,8 @@ export class Feed {
   #transport;
   #sources;
   #isStreaming;
+  /** True after a stream whose first bytes did not come. */
+  #wasSilent = false;
   #onRefused;
   #backoff = new Backoff();
   #session = null;
@@ -105,6 +107,7 @@ export class Feed {
     const byName = new Map(subscriptions.map((subscription) => [subscription.name, subscription]));
     for await (const event of source(this.#transport, subscriptions, signal)) {
       if (signal.aborted) throw signal.reason;
+      if (event.kind !== 'open') this.#wasSilent = false;
       const concerned = event.name === undefined ? subscriptions : [byName.get(event.name)];
       if (event.kind === 'open') concerned.forEach((subscription) => subscription?.connected());
       else if (event.kind === 'lost') this.#lost(concerned, event.data && new LiveFetchError(event.data));
@@ -163,9 +166,12 @@ export class Feed {
 
   async #failed(cause, subscriptions, signal) {
     if (cause instanceof StreamBuffered) {
-      this.#isStreaming = false;
+      // The network may just have been lost: only the second time it is a proxy.
+      this.#isStreaming = cause.isSilent && !this.#wasSilent;
+      this.#wasSilent = this.#isStreaming;
       return;
     }
+    this.#wasSilent = false;
     if (!(cause instanceof LiveFetchError)) console.error('livefetch:', cause);
     const error = asLiveFetchError(cause);
     if (error.status === 410) {
@@ -194,11 +200,4 @@ export class Feed {
   #followed(subscriptions) {
     return subscriptions.filter((each) => this.#subscriptions.has(each) && !this.#resting.has(each));
   }
-}
-
-/** Rejects with the reason when the signal is aborted. */
-function aborted(signal) {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

@@ -29,6 +29,10 @@ export class Live {
   /** The token from which the connection continued; a diff may begin there. Undefined after the first one. */
   #start;
   #current = null;
+  /** The edits of the present task. */
+  #edits = 0;
+  /** True while `#current` lacks an edit. */
+  #isStale = false;
   #handlers;
   #client;
   #checksDigest;
@@ -48,13 +52,17 @@ export class Live {
     this.#checksDigest = checksDigest;
   }
 
-  /** The shown result: `{entity, token, sections, count, total, next, truncated, isPending}`. */
+  /**
+   * The shown result, with all edits: `{entity, token, sections, count, total, next, truncated,
+   * isPending}`.
+   */
   get current() {
+    if (this.#isStale) this.#show();
     return this.#current;
   }
 
   get sections() {
-    return this.#current?.sections ?? [];
+    return this.current?.sections ?? [];
   }
 
   /** The result as the server sent it, without local edits, at the token from which a connection continues. */
@@ -86,7 +94,12 @@ export class Live {
   restore(result) {
     if (this.#base) return;
     this.#base = result;
-    this.refresh('stored');
+    try {
+      this.refresh('stored');
+    } catch (error) {
+      this.#base = null;
+      throw error;
+    }
   }
 
   // MARK: What the feed calls
@@ -94,7 +107,6 @@ export class Live {
   connected() {
     this.#start = this.resumeToken;
     this.#client.reached();
-    if (this.#base) this.#become('live');
   }
 
   lost(error) {
@@ -119,10 +131,13 @@ export class Live {
 
   /** The result is unchanged up to a token of the whole connection. The next diff may begin before it. */
   unchanged(token) {
-    if (this.isClosed || token === this.resumeToken) return;
-    this.#newest = token;
-    this.#client.resultChanged(this);
-    if (this.#settle()) this.refresh('settled');
+    if (this.isClosed) return;
+    if (token !== this.resumeToken) {
+      this.#newest = token;
+      this.#client.resultChanged(this);
+      if (this.#settle()) this.refresh('settled');
+    }
+    this.#become('live');
   }
 
   /** @throws OutOfStep where a diff does not fit, or its digest shows that something was lost. */
@@ -171,6 +186,21 @@ export class Live {
 
   // MARK: Local edits
 
+  /** Shows an edit: the first one immediately, those after it in the same task together. */
+  edited() {
+    this.#edits += 1;
+    if (this.#edits > 1) {
+      this.#isStale = this.#base !== null;
+      return;
+    }
+    queueMicrotask(() => {
+      const hasMore = this.#edits > 1;
+      this.#edits = 0;
+      if (hasMore) this.refresh('edit');
+    });
+    this.refresh('edit');
+  }
+
   /** Recomputes the shown result. */
   refresh(cause, { data, bytes } = {}) {
     if (!this.#base || this.isClosed) return;
@@ -178,11 +208,12 @@ export class Live {
     const info = { cause, bytes };
     if (cause === 'snapshot') call(this.#handlers.onSnapshot, this.#current, data, info);
     if (cause === 'diff') call(this.#handlers.onDiff, data, this.#current, info);
-    if (cause !== 'token') call(this.#handlers.onChange, this.#current, info);
-    this.#notify();
+    if (cause !== 'token' && !this.isClosed) call(this.#handlers.onChange, this.#current, info);
+    if (!this.isClosed) this.#notify();
   }
 
   #show() {
+    this.#isStale = false;
     const changes = this.#pending().flatMap((pending) => pending.changes);
     const { sections } = this.#base;
     const shown = sections && overlay(sections, this.request, changes);

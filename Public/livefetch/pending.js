@@ -22,6 +22,21 @@ export function keyedID(key, index) {
   return `new-${digits}-${String(index + 1).padStart(6, '0')}`;
 }
 
+/** The temporary ids of objects that the changes refer to. */
+export function namesIn(changes) {
+  const names = new Set();
+  const collect = (value) => {
+    const name = value?.temporaryID ?? value;
+    if (isTemporary(name)) names.add(name);
+    else if (!isScalar(value)) Object.values(value).forEach(collect);
+  };
+  changes.forEach(({ temporaryID, ...change }) => collect(change));
+  return names;
+}
+
+/** True if one of these names has an id. */
+export const hasID = (names, ids = {}) => [...names].some((name) => ids[name] !== undefined);
+
 /** The changes with ids of inserted objects in place of temporary ones; the same array if none is. */
 export function withIDs(changes, ids) {
   let isChanged = false;
@@ -46,22 +61,26 @@ export function withIDs(changes, ids) {
  */
 export function sendable({ values, base, ...change }) {
   const copy = asJSON(change, []);
-  if (values !== undefined) copy.values = asJSON(values, [], true);
-  if (base !== undefined) copy.base = asJSON(base, [], true);
+  if (values !== undefined) copy.values = asJSON(values, [], 1);
+  if (base !== undefined) copy.base = asJSON(base, [], 1);
   return copy;
 }
 
-function asJSON(given, path, hasAttributes = false) {
+/**
+ * A copy of the value at `path` as JSON has it. An infinity is text where its path has at most `depth` names, as those
+ * of attributes. Throws a TypeError with the path of what JSON does not have.
+ */
+export function asJSON(given, path, depth = 0) {
   if (typeof given === 'bigint' || given instanceof Decimal) return given;
   if (given instanceof Date && Number.isNaN(given.getTime())) throw notSendable(path, 'a Date without a time');
   const value = unboxed(typeof given?.toJSON === 'function' ? given.toJSON(path.at(-1) ?? '') : given);
   if (typeof value === 'function' || typeof value === 'symbol') throw notSendable(path, `a ${typeof value}`);
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    if (hasAttributes && path.length === 1 && !Number.isNaN(value)) return String(value);
+    if (path.length > 0 && path.length <= depth && !Number.isNaN(value)) return String(value);
     throw notSendable(path, value);
   }
   if (value === null || typeof value !== 'object') return value;
-  const inner = (each, key) => asJSON(each, [...path, key], hasAttributes);
+  const inner = (each, key) => asJSON(each, [...path, key], depth);
   if (Array.isArray(value)) return value.map((each, index) => inner(each ?? null, index));
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(entries.map(([key, each]) => [key, inner(each, key)]));
@@ -78,10 +97,13 @@ export class Pending {
   /** The save's token, once it is answered. */
   token = null;
   #entities;
+  /** The temporary ids that the changes name: most name none. */
+  #names;
   #settled = new WeakSet();
 
   constructor(changes) {
     this.changes = changes;
+    this.#names = namesIn(changes);
     this.#entities = new Set(changes.map((change) => change.insert ?? change.update ?? change.delete));
   }
 
@@ -96,7 +118,7 @@ export class Pending {
 
   /** Takes over the ids of objects that another save has inserted. */
   replaceIDs(ids) {
-    this.changes = withIDs(this.changes, ids);
+    if (hasID(this.#names, ids)) this.changes = withIDs(this.changes, ids);
   }
 
   /** Takes over the ids that the store gave. */

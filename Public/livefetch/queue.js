@@ -5,13 +5,19 @@
 // pages of a browser share the queue: one of them sends at a time, all receive the outcome.
 
 import { Backoff, onWaking } from './backoff.js';
+import { stringify } from './json.js';
 import { Pages, randomText } from './pages.js';
-import { withIDs } from './pending.js';
+import { hasID, namesIn, withIDs } from './pending.js';
+import { SILENCE, timed } from './sources.js';
 import { asLiveFetchError, call, LiveFetchError, warnOfRefusal } from './transport.js';
 
 const PREFIX = 'save/';
 /** A server keeps idempotency keys for 24 hours; one hour allows for clocks. */
 const KEY_LIFETIME = 23 * 3_600_000;
+/** Milliseconds after which a page that has more to send lets another one send. A lock that is held for longer is taken. */
+const LONGEST_TURN = 20_000;
+/** Bytes per millisecond that a slow network carries at least. */
+const SLOWEST = 10;
 /** Milliseconds to wait for the message with the outcome of a save that another page has sent. */
 const OUTCOME_SOON = 1000;
 
@@ -45,18 +51,18 @@ export class SaveQueue {
     this.#handlers = handlers;
     this.#pages = new Pages(`livefetch queue ${storage.name ?? transport.base}`, (message) => this.#receive(message));
     this.#stopWatching = onWaking(() => this.wake());
-    this.loaded = this.#load();
+    this.loaded = this.#load().then(() => this.#reorder());
     this.loaded.then(() => this.wake());
   }
 
   /** Keeps a save and sends it in its turn; the promise `answer` of the item settles afterwards. */
   add(changes, { signal, mergePolicy, prefer, optimistic, idempotencyKey = randomText() }) {
-    const isNext = this.#items.size === 0 && this.#isReached;
+    const isNext = this.#items.size === 0 && this.#isReached && globalThis.navigator?.onLine !== false;
     const save = { changes: withIDs(changes, this.#ids), mergePolicy, prefer, optimistic, idempotencyKey,
-      page: this.#pages.id, sentAt: isNext ? Date.now() : undefined };
+      int64: this.#transport.int64, page: this.#pages.id, sentAt: isNext ? Date.now() : undefined };
     const item = this.#take(this.#nextKey(), save, signal);
     item.stored = this.#storage.set(item.key, save).then((isStored) => this.#mark(item, isStored));
-    item.stored.then(() => this.#pages.post({ kind: 'queued' }));
+    Promise.all([item.stored, this.loaded]).then(() => this.#pages.post({ kind: 'queued' }));
     if (signal?.aborted) this.#cancel(item);
     else signal?.addEventListener('abort', () => this.#cancel(item), { signal: item.ended.signal });
     this.wake();
@@ -112,12 +118,45 @@ export class SaveQueue {
     const keys = (await this.#storage.keys()).filter((key) => key.startsWith(PREFIX)).sort();
     for (const key of keys) {
       const save = this.#items.has(key) ? undefined : await this.#storage.get(key);
-      if (save && !this.#items.has(key)) this.#handlers.onItem(this.#take(key, save));
+      if (!save || this.#items.has(key)) continue;
+      if (isSave(save)) this.#handlers.onItem(this.#take(key, save));
+      else await this.#discard(key);
     }
   }
 
+  /** Removes a stored save that cannot be read: it would hold up those after it. */
+  async #discard(key) {
+    await this.#storage.delete(key);
+    const error = new LiveFetchError({ status: 0, code: 'storage-damaged', detail: 'The storage has a save that cannot be read.' });
+    if (this.#handlers.onRefused) call(this.#handlers.onRefused, error, { changes: [] });
+    else warnOfRefusal('A save of an earlier page', error);
+  }
+
+  /** Saves that were made while the earlier ones were read follow them, also after the clock was set back. */
+  async #reorder() {
+    const isOwn = ({ save }) => save.page === this.#pages.id;
+    const sorted = [...this.#items.values()].sort((left, right) => (left.key < right.key ? -1 : 1));
+    const first = sorted.findIndex(isOwn);
+    if (first < 0 || sorted.slice(first).every(isOwn)) return;
+    await Promise.all(sorted.filter(isOwn).map((item) => this.#rename(item)));
+  }
+
+  /** Gives an item that is not sent yet a new key, after all others. */
+  async #rename(item) {
+    const before = item.key;
+    this.#items.delete(before);
+    item.key = this.#nextKey();
+    this.#items.set(item.key, item);
+    item.stored = item.stored.then(async () => {
+      // An aborted save is not stored again.
+      if (!item.signal?.aborted) this.#mark(item, await this.#storage.set(item.key, item.save));
+      await this.#storage.delete(before);
+    });
+    await item.stored;
+  }
+
   #take(key, save, signal) {
-    const item = { key, save, signal, stored: undefined, isUnstored: false, ended: new AbortController() };
+    const item = { key, save, signal, names: namesIn(save.changes), stored: undefined, isUnstored: false, ended: new AbortController() };
     item.answer = new Promise((resolve, reject) => Object.assign(item, { resolve, reject }));
     if (this.#handlers.onRefused || save.page !== this.#pages.id) item.answer.catch(() => {});
     this.#items.set(key, item);
@@ -135,12 +174,17 @@ export class SaveQueue {
   // MARK: Sending
 
   #first() {
-    return [...this.#items.values()].sort((left, right) => (left.key < right.key ? -1 : 1))[0];
+    let first;
+    for (const item of this.#items.values()) if (!first || item.key < first.key) first = item;
+    return first;
   }
 
   async #sendAll() {
+    await this.loaded;
     await this.#load();
-    for (let item = this.#first(); item && !this.#closed.signal.aborted; item = this.#first()) {
+    const end = performance.now() + LONGEST_TURN;
+    const goesOn = () => !this.#closed.signal.aborted && performance.now() < end;
+    for (let item = this.#first(); item && goesOn(); item = this.#first()) {
       await item.stored;
       const save = await this.#storage.get(item.key, item.save) ?? await this.#unsettled(item);
       if (save) await this.#sendOne(item, { ...save, changes: withIDs(save.changes, this.#ids) });
@@ -206,14 +250,20 @@ export class SaveQueue {
   /** Throws while the server cannot be reached, so that the key of a save begins to age only then. */
   async #probe() {
     try {
-      await this.#transport.json({ path: '/v1', signal: this.#closed.signal });
+      await timed(this.#closed.signal, (watched) => this.#transport.json({ path: '/v1', ...watched }));
     } catch (error) {
       if (error.isTransient !== false) throw error;
     }
   }
 
-  #post({ changes, mergePolicy, prefer, idempotencyKey }, signal) {
-    return this.#transport.save(changes, { mergePolicy, prefer, idempotencyKey, signal });
+  /**
+   * No bytes come while a long save is sent: its time limit is longer. A save that an earlier version has stored has no
+   * `int64`. It may have been sent, and the server refuses the same key for another path.
+   */
+  #post({ changes, mergePolicy, prefer, idempotencyKey, int64 = null }, signal) {
+    const limit = SILENCE + stringify(changes).length / SLOWEST;
+    return timed(signal, (watched) =>
+      this.#transport.save(changes, { mergePolicy, prefer, idempotencyKey, int64, ...watched }), limit);
   }
 
   // MARK: Outcomes
@@ -238,15 +288,15 @@ export class SaveQueue {
 
   /** Saves that wait may name objects that this one has inserted; only those are read from the storage. */
   async #replaceIDs(answered, ids) {
-    const names = (save) => save !== undefined && withIDs(save.changes, ids) !== save.changes;
-    for (const item of [...this.#items.values()].filter((each) => each !== answered && names(each.save))) {
+    for (const item of [...this.#items.values()].filter((each) => each !== answered && hasID(each.names, ids))) {
       const save = await this.#storage.get(item.key, item.save);
-      if (names(save)) await this.#store(item, { ...save, changes: withIDs(save.changes, ids) });
+      const changes = save && withIDs(save.changes, ids);
+      if (save && changes !== save.changes) await this.#store(item, { ...save, changes });
     }
   }
 
   #receive({ kind, key, problem, data }) {
-    if (kind === 'queued') return this.#load().then(() => this.wake());
+    if (kind === 'queued') return this.loaded.then(() => this.#load()).then(() => this.wake());
     const item = this.#items.get(key);
     if (item && kind === 'sending') return this.#handlers.onSending(item);
     if (item) this.#settle(item, problem && new LiveFetchError(problem), data, false);
@@ -281,6 +331,9 @@ export class SaveQueue {
     call(this.#handlers.onQueue, this.#items.size, error, unstored);
   }
 }
+
+/** True for a save as `add` stores it. */
+const isSave = ({ changes }) => Array.isArray(changes) && changes.every((change) => change !== null && typeof change === 'object');
 
 /** True where the server itself has refused the save for good; after any other error the save waits. */
 function isRefusal(error) {

@@ -30,7 +30,7 @@ export class StoredResults {
   async load({ wire }) {
     const { key, text } = place(wire);
     const stored = await this.#storage.get(key);
-    if (stored?.request !== text) return undefined;
+    if (stored?.request !== text || !isResult(stored.result)) return undefined;
     this.#writes = this.#writes.then(() => this.#used([key]));
     return stored.result;
   }
@@ -67,6 +67,12 @@ export class StoredResults {
     for (const old of newest.splice(MOST)) await this.#storage.delete(old);
     await this.#storage.set(INDEX, newest);
   }
+}
+
+/** True for a result as a live fetch has it, which a damaged storage may not hold. */
+function isResult(result) {
+  const { token, sections = [] } = result ?? {};
+  return typeof token === 'string' && Array.isArray(sections) && sections.every((section) => Array.isArray(section?.items));
 }
 
 function place(wire) {

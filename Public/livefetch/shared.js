@@ -7,7 +7,7 @@
 
 import { Feed } from './feed.js';
 import { hex, Pages } from './pages.js';
-import { streamMany } from './sources.js';
+import { streamMany, timed } from './sources.js';
 
 const PING = 5_000;
 /** After so many pings without an answer the browser has suspended the leader. */
@@ -42,14 +42,14 @@ export class SharedStream {
     const inbox = new Inbox(signal);
     this.#sources += 1;
     try {
-      await this.#join();
+      await this.#join(signal);
       this.#inbox = inbox;
       this.#turn += 1;
       this.#follow(subscriptions);
       for (;;) {
         const event = await inbox.next();
         if (event.kind === 'left' && this.#isAlone) return yield* streamMany(transport, subscriptions, signal);
-        if (event.kind === 'left') await this.#join();
+        if (event.kind === 'left') await this.#join(signal);
         if (event.kind === 'leader' || event.kind === 'left') this.#follow(subscriptions);
         else yield event;
       }
@@ -62,8 +62,8 @@ export class SharedStream {
 
   // MARK: The group
 
-  async #join() {
-    const name = await groupName(this.#transport);
+  async #join(signal) {
+    const name = await groupName(this.#transport, signal);
     if (this.#pages && name === this.#name) return;
     this.#leave();
     this.#name = name;
@@ -117,10 +117,10 @@ export class SharedStream {
   }
 
   /** The stream of the group; a page whose credential has changed leaves for another group. */
-  async *#stream(...args) {
-    const name = await groupName(this.#transport);
-    if (name === this.#name) return yield* streamMany(...args);
-    this.#isAlone = name !== await groupName(this.#transport);
+  async *#stream(transport, subscriptions, signal) {
+    const name = await groupName(transport, signal);
+    if (name === this.#name) return yield* streamMany(transport, subscriptions, signal);
+    this.#isAlone = name !== await groupName(transport, signal);
     this.#leave();
     this.#inbox?.put({ kind: 'left' });
   }
@@ -210,7 +210,7 @@ class Hub {
     }
     for (const [name, subscription] of follower.subscriptions) {
       if (before.get(name) !== subscription) this.#feed.add(subscription);
-      else if (subscription.isConnected) subscription.connected();
+      else subscription.repeat();
     }
   }
 
@@ -253,6 +253,8 @@ class Hub {
 class RemoteSubscription {
   isClosed = false;
   isConnected = false;
+  /** True while `resumeToken` is that of the server's newest result. */
+  #isCurrent = false;
   #post;
 
   constructor(name, wire, resumeToken, post) {
@@ -265,22 +267,32 @@ class RemoteSubscription {
     this.#post({ kind: 'open' });
   }
 
+  /** Posts its state to a page that has restarted its feed. */
+  repeat() {
+    if (this.isConnected) this.connected();
+    if (this.#isCurrent) this.unchanged(this.resumeToken);
+  }
+
   receive({ kind, data, bytes }) {
+    this.#isCurrent = true;
     this.resumeToken = data.to ?? data.token;
     this.#post({ kind, data, bytes });
   }
 
   unchanged(token) {
+    this.#isCurrent = true;
     this.resumeToken = token;
     this.#post({ kind: 'token', data: token });
   }
 
   lost(error) {
     this.isConnected = false;
+    this.#isCurrent = false;
     this.#post({ kind: 'lost', data: error && problemOf(error) });
   }
 
   forget() {
+    this.#isCurrent = false;
     this.resumeToken = undefined;
   }
 
@@ -322,8 +334,9 @@ class Inbox {
 }
 
 /** Pages share a stream if they send the same headers to the same server. */
-async function groupName(transport) {
-  const headers = JSON.stringify([transport.base, await transport.credentials()]);
+async function groupName(transport, signal) {
+  const credentials = await timed(signal, (watched) => transport.credentials(watched.signal));
+  const headers = JSON.stringify([transport.base, credentials]);
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(headers));
   return `livefetch live ${hex(new Uint8Array(hash))}`;
 }

@@ -11,19 +11,26 @@ import { byteLength, clean, LiveFetchError, notAnAnswer, route } from './transpo
 import { events } from './events.js';
 
 /** The server sends a comment every 15 s: after this long the connection is dead. */
-const SILENCE = 40_000;
+export const SILENCE = 40_000;
 /** A stream opens with bytes at once: after this long a proxy is buffering them. */
 const FIRST_BYTES = 8_000;
 /** Seconds that the server may hold a request. Also the time between two events `token`, which cost each fetch some work. */
 const WAIT = 25;
 
-/** A proxy buffers the stream; the long-poll may still work. */
-export class StreamBuffered extends Error {}
+/** A proxy buffers the stream; the long-poll may still work. `isSilent`: nothing came, which may be the network too. */
+export class StreamBuffered extends Error {
+  isSilent = false;
+}
 
 /** One fetch as a stream, from `subscription.resumeToken` if there is one. */
-export function streamOne(transport, [subscription], signal) {
-  const request = { ...subscription.wire, since: subscription.resumeToken };
-  return stream(transport, route(request), signal, () => subscription.name);
+export async function* streamOne(transport, [subscription], signal) {
+  const since = subscription.resumeToken;
+  const request = route({ ...subscription.wire, since });
+  for await (const event of stream(transport, request, signal, () => subscription.name)) {
+    yield event;
+    // The server sends nothing while the result is unchanged.
+    if (event.kind === 'open' && since !== undefined) yield { kind: 'token', data: since };
+  }
 }
 
 /** Many fetches as one stream. */
@@ -37,11 +44,11 @@ export function streamMany(transport, subscriptions, signal) {
 }
 
 async function* stream(transport, request, signal, nameOf) {
-  const watch = new Watch(signal);
+  const watch = new Watch(signal, SILENCE);
   const isDue = everyWait();
   try {
     const headers = { ...request.headers, Accept: 'text/event-stream' };
-    const response = await transport.send({ ...request, headers, signal: watch.signal });
+    const response = await transport.send({ ...request, headers, signal: watch.signal, onSending: () => watch.sent() });
     const type = response.headers.get('Content-Type') ?? '';
     if (!type.startsWith('text/event-stream') || !response.body) throw new StreamBuffered(type);
     yield { kind: 'open' };
@@ -68,7 +75,7 @@ export async function* pollOne(transport, [subscription], signal) {
     const since = subscription.resumeToken;
     const wait = since && isFirst ? 0 : WAIT;
     const request = route(since ? { ...wire, since, wait } : wire);
-    const { data, bytes } = await timed(transport, request, signal);
+    const { data, bytes } = await timed(signal, (watched) => transport.json({ ...request, ...watched }));
     if (typeof (data?.to ?? data?.token) !== 'string') throw notAnAnswer('The answer to the fetch has no token.');
     if (isFirst) yield { kind: 'open' };
     yield { name, kind: since ? 'diff' : 'snapshot', data, bytes };
@@ -83,8 +90,8 @@ export async function* pollMany(transport, subscriptions, signal) {
   const isDue = everyWait();
   let asked = subscriptions;
   for (let isFirst = true; asked.length > 0; isFirst = false) {
-    const body = { fetches: fetches(asked), wait: isFirst ? 0 : WAIT };
-    const { data } = await timed(transport, { method: 'POST', path: '/v1/live', body }, signal);
+    const request = { method: 'POST', path: '/v1/live', body: { fetches: fetches(asked), wait: isFirst ? 0 : WAIT } };
+    const { data } = await timed(signal, (watched) => transport.json({ ...request, ...watched }));
     if (!data?.results) throw notAnAnswer('The answer to the fetches has no results.');
     if (isFirst) yield { kind: 'open' };
     for (const [name, result] of Object.entries(data.results)) {
@@ -117,11 +124,15 @@ function fetches(subscriptions) {
   return Object.fromEntries(entries);
 }
 
-/** A request without a total time limit: it fails only after `SILENCE` without bytes. */
-async function timed(transport, request, signal) {
-  const watch = new Watch(signal, SILENCE);
+/**
+ * A request without a total time limit: it fails only after `limit` milliseconds without bytes.
+ *
+ * @param send sends the request with this `{signal, onBytes}`.
+ */
+export async function timed(signal, send, limit = SILENCE) {
+  const watch = new Watch(signal, limit);
   try {
-    return await transport.json({ ...request, signal: watch.signal, onBytes: () => watch.received() });
+    return await send({ signal: watch.signal, onBytes: () => watch.received() });
   } catch (error) {
     throw watch.explain(error);
   } finally {
@@ -139,7 +150,7 @@ class Watch {
   #limit;
   #stop = () => this.#controller.abort(this.#outer.reason);
 
-  constructor(outer, limit = FIRST_BYTES) {
+  constructor(outer = new AbortController().signal, limit) {
     this.#outer = outer;
     this.#limit = limit;
     if (outer.aborted) this.#stop();
@@ -149,6 +160,12 @@ class Watch {
 
   get signal() {
     return this.#controller.signal;
+  }
+
+  /** A stream is requested: its first bytes are due soon. */
+  sent() {
+    this.#last = Date.now();
+    this.#limit = FIRST_BYTES;
   }
 
   received() {
@@ -175,6 +192,6 @@ class Watch {
     if (Date.now() - this.#last < this.#limit) return;
     const isBuffered = !this.#hasReceived && this.#limit === FIRST_BYTES;
     const problem = { status: 0, code: 'unreachable', detail: 'The connection went silent.' };
-    this.#controller.abort(isBuffered ? new StreamBuffered() : new LiveFetchError(problem));
+    this.#controller.abort(isBuffered ? Object.assign(new StreamBuffered(), { isSilent: true }) : new LiveFetchError(problem));
   }
 }

@@ -2,6 +2,7 @@
 // fetch().
 
 import { parse, plainInteger, stringify } from './json.js';
+import { asJSON } from './pending.js';
 
 const encoder = new TextEncoder();
 /** Longer targets go as POST: proxies cut at 8 KB, some earlier. */
@@ -77,19 +78,23 @@ export class Transport {
     this.base = String(url ?? '').replace(/\/+$/, '');
     this.headers = headers;
     this.#token = token;
+    /** How saves request integers beyond ±2^53: as text, or null. */
+    this.int64 = int64;
     this.#fetch = fetch ?? ((...args) => globalThis.fetch(...args));
   }
 
   /**
    * Sends a request and gives the Response; throws LiveFetchError for every refusal. A request whose
    * credential is refused is sent once more if the function that gives the token now gives another one.
+   * `onSending` is called when the token is there.
    */
-  async send({ method = 'GET', path, body, headers = {}, signal }) {
-    const init = { method, signal, headers: await this.#headers(headers, body) };
+  async send({ method = 'GET', path, body, headers = {}, signal, onSending }) {
+    const init = { method, signal, headers: await this.#headers(headers, body, signal) };
     if (body !== undefined) init.body = stringify(body);
+    onSending?.();
     let response = await this.#response(path, init);
     if (response.status === 401 && typeof this.#token === 'function') {
-      const renewed = await this.#headers(headers, body);
+      const renewed = await this.#headers(headers, body, signal);
       if (renewed.Authorization !== init.headers.Authorization) {
         await response.body?.cancel().catch(() => {});
         response = await this.#response(path, { ...init, headers: renewed });
@@ -131,10 +136,13 @@ export class Transport {
   }
 
   /** Sends changes as one transaction; ids beyond ±2^53 in the answer are text, as in items. */
-  async save(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
+  async save(changes, { mergePolicy, idempotencyKey, prefer, int64 = this.int64, signal, onBytes }) {
     const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
     const body = { changes, ...clean({ mergePolicy }) };
-    const answer = await this.json({ method: 'POST', path: '/v1/save', body, headers, signal });
+    // Only an answer with objects depends on it.
+    const hasObjects = int64 === 'string' && /return=representation/.test(prefer);
+    const path = hasObjects ? '/v1/save?int64=string' : '/v1/save';
+    const answer = await this.json({ method: 'POST', path, body, headers, signal, onBytes });
     if (typeof answer.data?.token !== 'string') throw notAnAnswer('The answer to the save has no token.');
     for (const [name, id] of Object.entries(answer.data.ids ?? {})) answer.data.ids[name] = plainInteger(id);
     return answer;
@@ -144,8 +152,8 @@ export class Transport {
    * The headers that every request has: the application's own, and the bearer token. Throws where one has
    * a character that no header can carry: no server would ever see it.
    */
-  async credentials() {
-    const token = await this.#currentToken();
+  async credentials(signal) {
+    const token = await this.#currentToken(signal);
     const headers = token ? { ...this.headers, Authorization: `Bearer ${utf8(token)}` } : this.headers;
     try {
       new Headers(headers);
@@ -155,12 +163,18 @@ export class Transport {
     return headers;
   }
 
-  async #currentToken() {
+  async #currentToken(signal) {
+    if (typeof this.#token !== 'function') return this.#token;
+    signal?.throwIfAborted();
+    const isOver = new AbortController();
     try {
-      return typeof this.#token === 'function' ? await this.#token() : this.#token;
+      return await (signal ? Promise.race([this.#token(), aborted(signal, isOver.signal)]) : this.#token());
     } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
       const detail = `The function that gives the token has failed: ${cause?.message ?? cause}`;
       throw new LiveFetchError({ status: 0, code: 'token-failed', detail }, { cause });
+    } finally {
+      isOver.abort();
     }
   }
 
@@ -176,11 +190,18 @@ export class Transport {
       retryAfter: secondsOf(response.headers.get('Retry-After')) });
   }
 
-  async #headers(own, body) {
-    const headers = { ...(await this.credentials()), ...own };
+  async #headers(own, body, signal) {
+    const headers = { ...(await this.credentials(signal)), ...own };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     return headers;
   }
+}
+
+/** Rejects with the reason when the signal is aborted; `until` ends the wait. */
+export function aborted(signal, until) {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: until });
+  });
 }
 
 async function textOf(response, onBytes) {
@@ -222,11 +243,19 @@ export function route(request) {
   return { method: 'POST', path: '/v1/fetch', body: clean(request) };
 }
 
-/** The request without empty parameters, lists as arrays. */
+/**
+ * The request without empty parameters, lists as arrays, arguments and variables as JSON has them. Throws a TypeError for
+ * those that JSON does not have.
+ */
 export function clean(request) {
   const entries = Object.entries(request).filter(([, value]) => isGiven(value));
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, isList(name, value) ? elements(name, value) : value]));
+  return Object.fromEntries(entries.map(([name, value]) => [name, cleaned(name, value)]));
+}
+
+function cleaned(name, value) {
+  // An argument may be a list of values.
+  if (name === 'arguments' || name === 'variables') return asJSON(value, [name], 3);
+  return isList(name, value) ? elements(name, value) : value;
 }
 
 /** The elements of a list, as the server splits it: in `select` not at commas within brackets and quotes. */
@@ -253,7 +282,7 @@ const lists = new Set(['sort', 'select', 'expand', 'group']);
 const isList = (name, value) => lists.has(name) && typeof value === 'string';
 
 function isGiven(value) {
-  return value !== undefined && value !== null && value !== '' && !(value?.length === 0);
+  return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
 /** A comma or a quotation mark in an element would split it. */

@@ -1,5 +1,7 @@
 // The visibility of the page: a hidden one releases its connection after a while.
 
+import { LONGEST_TIMER } from './backoff.js';
+
 /** Watches the page; where there is none (Node, workers) it always counts as shown. */
 export class Visibility {
   #isReleased = false;
@@ -13,7 +15,7 @@ export class Visibility {
     const check = () => {
       clearTimeout(this.#timer);
       if (document.visibilityState !== 'hidden') this.#show();
-      else this.#timer = setTimeout(() => this.#release(onRelease), after * 1000);
+      else this.#timer = setTimeout(() => this.#release(onRelease), Math.min(LONGEST_TIMER, after * 1000));
     };
     document.addEventListener('visibilitychange', check, { signal: this.#stop.signal });
     check();

@@ -323,6 +323,42 @@ class Requesting(unittest.TestCase):
             body,
             {"entity": "City", "as": "dictionaries", "select": "x:max({a,b}),n:@count", "group": ["a", "b"]})
 
+    def test_a_number_of_many_digits_is_saved_as_it_was_fetched(self):
+        raw = b'{"token":"a","x":[0.12345678901234567890,1e2,{"y":-1.50}]}'
+        head = b"HTTP/1.1 200 X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        server = Answering(head % len(raw) + raw, answer(200, {"token": "b"}))
+        client = livefetch.Client(server.url)
+        x = client.fetch("T")["x"]
+        self.assertEqual(x, [0.12345678901234567890, 100.0, {"y": -1.5}])
+        client.save([{"update": "T", "id": 1, "values": {"x": x, "n": 0.5, 'a"b': (x[0], None)}}])
+        self.assertTrue(server.requests[1].endswith(
+            '{"x": [0.12345678901234567890, 1e2, {"y": -1.50}], "n": 0.5, '
+            '"a\\"b": [0.12345678901234567890, null]}}]}'), server.requests[1])
+
+    def test_a_live_result_is_given_though_only_digits_change_that_a_float_does_not_have(self):
+        def raw(body):
+            head = "HTTP/1.1 200 X\r\nConnection: close\r\nContent-Length: "
+            return f"{head}{len(body)}\r\n\r\n{body}".encode()
+
+        def fetched(token, x):
+            return raw('{"token":"%s","sections":[{"value":null,"items":[{"id":1,"x":%s}]}]}' % (token, x))
+
+        def reset(start, end, x):
+            return raw('{"from":"%s","to":"%s","reset":true,"sections":[{"value":null,"items":[{"id":1,"x":%s}]}]}'
+                       % (start, end, x))
+
+        near = "0.12345678901234567890"
+        server = Answering(fetched("a", near), reset("a", "b", near), reset("b", "c", "0.12345678901234567891"),
+                           reset("c", "d", "1"))
+        results = livefetch.Client(server.url).live("T")
+        self.assertEqual([next(results)["token"], next(results)["token"]], ["a", "c"])
+
+    def test_numbers_are_equal_to_floats_and_have_their_hash(self):
+        x = json.loads("0.12345678901234567890", parse_float=livefetch._Float)
+        y = json.loads("0.12345678901234567891", parse_float=livefetch._Float)
+        self.assertTrue(x == 0.12345678901234568 and x == copy.deepcopy(x) and x != y and not x == y)
+        self.assertEqual(({x: 1}[0.12345678901234568], len({x, y}), x < 0.5), (1, 2, True))
+
     def test_asynchronous_live_results_end_when_they_are_closed(self):
         first = {"entity": "City", "token": "a", "total": 1}
         server = Answering(answer(200, first))

@@ -4,7 +4,7 @@
 import { advance, apply, connect, Decimal, digest, fnv1a, idOf, indexedDBStorage, isEmptyDiff, isPending,
   LiveFetchError, OutOfStep, route } from '../../../Public/livefetch.js';
 import { fileStorage } from '../../../Public/livefetch/node.js';
-import type { AnyResult, Diff, FetchRequest, ID, Item, Live, LiveResult, Result, Section, Shape } from '../../../Public/livefetch.js';
+import type { AnyResult, Change, Diff, FetchRequest, ID, Item, Live, LiveResult, Result, Section, Shape } from '../../../Public/livefetch.js';
 
 interface City {
   id: number;
@@ -137,4 +137,25 @@ export function offline() {
   connect('', { offline: { get: async () => 1 } });
   return connect('', { offline: fileStorage('kept'),
     onRefused: ({ code, errors }, { changes }) => console.warn(code, errors[0]?.stored, changes.length) });
+}
+
+/** Saves of many objects by a predicate, the saved objects in the answer, and preconditions. */
+export async function batches() {
+  const client = connect();
+  const change: Change = { update: 'City', where: 'population < %ld', arguments: [5], values: { population: 5 } };
+  const { included } = await client.save([change, { delete: 'City', where: 'population < $least', variables: { least: 5 } }],
+    { prefer: 'return=representation' });
+  const { object, etag } = await client.object('City', 1);
+  await client.update('City', 1, { name: 'Lima' }, { ifMatch: etag });
+  // @ts-expect-error the server refuses null in a change
+  client.save([{ delete: 'City', id: 1, ifMatch: null }]);
+  await client.update('City', 1, { founded: new Date() }, { base: { founded: new Date(0) } });
+  await client.fetch({ entity: 'City', where: 'founded > %@ AND founded < $d', arguments: [new Date(0)], variables: { d: new Date() } });
+  // @ts-expect-error a batch has a predicate or an id, not both
+  client.save([{ delete: 'City', id: 1, where: 'population < 5' }]);
+  // @ts-expect-error an update has values
+  client.save([{ update: 'City', where: 'population < 5' }]);
+  // @ts-expect-error only with `return=representation`
+  included.City;
+  return [object, included?.City?.['1']?.name];
 }

@@ -123,3 +123,28 @@ test('a request goes as GET where it fits, with typed values as POST', () => {
   assert.deepEqual(route(typed),
     { method: 'POST', path: '/v1/fetch', body: { ...typed, sort: ['name'] } });
 });
+
+test('many inserted objects are woven into many items in one pass', () => {
+  let reads = 0;
+  const items = Array.from({ length: 1000 }, (_, n) => ({ id: n, get n() { reads += 1; return n; } }));
+  const inserts = Array.from({ length: 100 }, (_, n) => ({ insert: 'T', temporaryID: `t${n}`, values: { n: 10 * (100 - n) - 0.5 } }));
+  const [{ items: shown }] = overlay([{ name: '', value: null, items }], { entity: 'T', sort: 'n' }, inserts);
+  assert.ok(reads < 5000, `${reads} reads of 1000 items`);
+  assert.deepEqual(shown.map(({ n }) => n), [...items, ...inserts.map(({ values }) => values)].map(({ n }) => n).sort((a, b) => a - b));
+});
+
+test('inserted objects follow the items that are equal to them, in the order of their saves, and those of a list without order are last', () => {
+  const items = [{ id: 1, n: 2 }, { id: 2, n: 2 }, { id: 3, n: 3 }];
+  const insert = (name, n) => ({ insert: 'T', temporaryID: name, values: { n } });
+  const inserts = [insert('a', 3), insert('b', 2), insert('c', 2), insert('d', 1)];
+  const shown = (sort, list) => overlay([{ name: '', value: null, items: list }], { entity: 'T', sort }, inserts)[0].items.map(({ id }) => id);
+  assert.deepEqual([shown('n', items), shown('-n', items.toReversed()), shown(undefined, items)],
+    [['d', 1, 2, 'b', 'c', 3, 'a'], [3, 'a', 2, 1, 'b', 'c', 'd'], [1, 2, 3, 'a', 'b', 'c', 'd']]);
+});
+
+test('an inserted object is not shown in a window that does not begin at the first item', () => {
+  const list = [{ name: '', value: null, items: [{ id: 1, n: 2 }] }];
+  const changes = [{ insert: 'T', temporaryID: 'a', values: { n: 1 } }, { update: 'T', id: 1, values: { n: 5 } }, { update: 'T', id: 'a', values: { n: 6 } }];
+  const shown = (window) => overlay(list, { entity: 'T', sort: 'n', limit: 10, ...window }, changes)[0].items.map(({ n }) => n);
+  assert.deepEqual([shown({ offset: 10 }), shown({ offset: '10' }), shown({ after: 'x' }), shown({ offset: 0 })], [[5], [5], [5], [5, 6]]);
+});

@@ -296,6 +296,35 @@ test('an edit shows at once and goes back where the server refuses it', async (c
   assert.deepEqual(seen, [['snapshot', 1], ['edit', 2], ['rollback', 1]]);
 });
 
+test('the first of many edits is shown at once, the others together', async (context) => {
+  const { address } = await served(context, { [objects]: [(response) => events(response, ['snapshot', snapshot('a-1-x', [1, 2, 3, 4])])],
+    '/v1/save': [() => {}] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const seen = [];
+  const live = client.live({ entity: 'T' }, { onChange: ({ sections }, { cause }) => seen.push([cause, sections[0].items.length]) });
+  await until(() => live.state === 'live');
+  let calls = 0;
+  live.subscribe(() => { calls += 1; });
+  for (const id of [1, 2, 3]) client.delete('T', id).catch(() => {});
+  assert.deepEqual([seen.at(-1), ids(live), live.current.count], [['edit', 3], [4], 1]);
+  await null;
+  assert.deepEqual([seen, ids(live), calls], [[['snapshot', 4], ['edit', 3], ['edit', 1]], [4], 2]);
+  client.delete('T', 4).catch(() => {});
+  assert.deepEqual([seen.at(-1), ids(live)], [['edit', 0], []]);
+});
+
+test('values that are no object do not end the program', async (context) => {
+  const { address } = await served(context, { [objects]: [(response) => events(response, ['snapshot', snapshot('a-1-x', [1])])],
+    '/v1/save': [(response) => json(response, { code: 'malformed-save', title: 'Bad request' }, 400)] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => live.state === 'live');
+  const all = await Promise.allSettled([1, 2, 3].map(() => client.update('T', 1, null)));
+  assert.deepEqual(all.map(({ reason }) => reason.code), Array(3).fill('malformed-save'));
+});
+
 test('an edit settles with the diff that contains its save, not with one before', async (context) => {
   let stream;
   const item = (n) => ({ updated: [{ from: [0, 0], to: [0, 0], id: 1, changed: { n } }] });
@@ -344,3 +373,26 @@ test('after a fetch of a table that does not exist, others still share one conne
   await until(() => requests.filter(({ path }) => path === '/v1/live').length === 2);
   assert.deepEqual(requests.map(({ path }) => path), ['/v1/live', '/v1/objects/Gone', '/v1/live']);
 });
+
+for (const [what, script, isStream] of [
+  ['a network that is lost for a while as the stream opens does not lead to long-polls', [() => {}], [true, true]],
+  ['two streams in a row whose first bytes do not come lead to long-polls', [() => {}, () => {}], [true, true, false]],
+]) {
+  test(what, async (context) => {
+    context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1e12 });
+    const { address, requests } = await served(context, { '/v1/live': [...script, (response, { body, isStream: streams }) => {
+      const [name] = Object.keys(body.fetches);
+      if (streams) events(response, ['snapshot', { name, ...snapshot('a-1-x', [1]) }]);
+      else if (!body.wait) json(response, { token: 'a-1-x', results: { [name]: snapshot('a-1-x', [1]) } });
+    }] });
+    const client = connect(address);
+    context.after(() => client.close());
+    const live = client.live({ entity: 'T' });
+    for (const number of script.keys()) {
+      await until(() => requests.length === number + 1);
+      context.mock.timers.tick(9_000);
+    }
+    await until(() => live.state === 'live');
+    assert.deepEqual(requests.slice(0, isStream.length).map((request) => request.isStream), isStream);
+  });
+}

@@ -6,9 +6,11 @@ import { complete } from '../../../Public/explorer/completion.js';
 import { conditionsOf, conditionText } from '../../../Public/explorer/conditions.js';
 import { tokens } from '../../../Public/explorer/predicate-language.js';
 import { equals, filterProblem, isComparable, joined, nameText, pathOf, pathText, quoted } from '../../../Public/explorer/predicate-text.js';
+import { isSameID } from '../../../Public/explorer/row-key.js';
 import { Schema } from '../../../Public/explorer/schema.js';
 import { isSearch, predicateOf, words } from '../../../Public/explorer/search-words.js';
-import { narrowed } from '../../../Public/explorer/view-changes.js';
+import { isDescending } from '../../../Public/explorer/sort-terms.js';
+import { narrowed, sortedBy } from '../../../Public/explorer/view-changes.js';
 
 const schema = new Schema({ entities: [{ name: 'book', idType: 'integer', relationships: [], attributes: [
   { name: 'title', type: 'string' }, { name: 'in', type: 'string' }, { name: 'price', type: 'double' },
@@ -143,4 +145,34 @@ test('a predicate that is not of the builder is left alone', () => {
     assert.equal(conditionsOf(text, typeOf), null, text);
   }
   assert.equal(conditionText({ path: 'price', type: 'double', operator: '>', values: ['x'] }), null);
+});
+
+test('an empty text is a value of a condition, and a value that was not typed is none', () => {
+  const text = (type, operator, values) => conditionText({ path: 'c', type, operator, values });
+  assert.deepEqual([text('string', '==', ['']), text('uri', '!=', ['']), text('string', '==', [])], ["c == ''", "c != ''", null]);
+  assert.deepEqual([text('string', 'CONTAINS[cd]', ['']), text('string', 'BEGINSWITH[cd]', ['']), text('string', 'ENDSWITH[cd]', [''])],
+    [null, null, null], 'a field that was emptied');
+  assert.deepEqual([text('integer', 'BETWEEN', [, '9']), text('integer', '==', [, '9']), text('integer', 'BETWEEN', ['1', '9'])],
+    [null, null, 'c BETWEEN {1, 9}']);
+  assert.deepEqual(conditionsOf("c == '' AND c != ''", () => 'string').conditions.map(({ values }) => values), [[''], ['']]);
+  assert.equal(conditionsOf("c CONTAINS[cd] ''", () => 'string'), null, 'the builder leaves it as it is');
+});
+
+test('words are looked for in columns of the type uri, too', () => {
+  const sites = new Schema({ entities: [{ name: 'site', idType: 'integer', relationships: [], attributes: [
+    { name: 'name', type: 'string' }, { name: 'home', type: 'uri' }] }] });
+  assert.equal(predicateOf('example', sites, 'site'), "name CONTAINS[cd] 'example' OR home CONTAINS[cd] 'example'");
+});
+
+test('the text key "null" is not the key of no row', () => {
+  assert.deepEqual([isSameID(null, 'null'), isSameID('null', null), isSameID(undefined, 'undefined'), isSameID(null, undefined)],
+    [false, false, false, false]);
+  assert.deepEqual([isSameID(null, null), isSameID('null', 'null'), isSameID(7, '7'), isSameID(7, 8)], [true, true, true, false]);
+});
+
+test('a column whose name begins with a minus is sorted by in both directions', () => {
+  assert.deepEqual([sortedBy('', '-neg'), sortedBy('-neg', '-neg'), sortedBy('--neg', '-neg'), sortedBy('-neg:c', '-neg')], ['-neg', '--neg', '-neg', '--neg:c']);
+  assert.deepEqual([sortedBy('', 'neg'), sortedBy('neg', 'neg'), sortedBy('-neg', 'neg')], ['neg', '-neg', 'neg']);
+  assert.deepEqual([isDescending('-neg', ['-neg']), isDescending('--neg', ['-neg']), isDescending('-neg', ['neg']), isDescending('-neg', ['neg', '-neg']),
+    isDescending('neg', ['neg'])], [false, true, true, true, false], 'the server looks for a column without the minus first');
 });

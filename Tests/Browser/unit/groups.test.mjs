@@ -83,3 +83,10 @@ test('a column may be called as an aggregate is, have a dot in its name, or none
   assert.equal(groupCondition(groupColumns(of, odd), { count_: 5, 'a.b': 'p', 'other.a.b': null }), `count == 5 AND #"a.b" == 'p' AND #"other.a.b" == NULL`);
   assert.deepEqual(groupChoices(of, odd), ['count', 'a.b', 'other.count', 'other.a.b']);
 });
+
+test('a column whose name is part of an aggregate is calculated with', () => {
+  const stock = new Schema({ entities: [{ name: 'stock', idType: 'integer', relationships: [], attributes: [{ name: 'in', type: 'integer' }, { name: 'u', type: 'integer' }] }] });
+  const of = { entity: 'stock', values: '@min.in,@distinctUnionOfObjects.in.@count,@sum.u' };
+  assert.deepEqual(valueColumns(of, stock).map(({ select }) => select),
+    ['min_in:@min.#in', 'different_in:@distinctUnionOfObjects.#in.@count', 'sum_u:@sum.u']);
+});

@@ -68,3 +68,14 @@ test('related rows are called as in the newest result, and as in the one before 
   names.take({});
   assert.deepEqual([1, 2].map((id) => names.nameOf('album', id)), ['New', undefined]);
 });
+
+test('a column whose name has a comma is asked for its texts', async () => {
+  const requests = [];
+  const client = { fetch: async (request) => { requests.push(request); return { sections: [{ items: [{ id: 1, 'a,b': 'x' }] }] }; } };
+  const names = new Names(client, new Schema({ entities: [{ name: 'odd', idType: 'integer', relationships: [], attributes: texts('a,b') }] }));
+  const arrived = new Promise((resolve) => { names.onTexts = resolve; });
+  assert.deepEqual(names.textsAt('odd', null, 'a,b'), []);
+  await arrived;
+  assert.deepEqual(requests, [{ entity: 'odd', select: ['a,b'], sort: ['a,b'], limit: 2000 }]);
+  assert.deepEqual(names.textsAt('odd', null, 'a,b'), ['x']);
+});

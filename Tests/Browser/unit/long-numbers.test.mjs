@@ -9,7 +9,7 @@ import { advance, connect, Decimal, digest, memoryStorage } from '../../../Publi
 import { fileStorage } from '../../../Public/livefetch/node.js';
 import { packed, parse, stringify, unpacked } from '../../../Public/livefetch/json.js';
 import { watch } from '../../../Public/livefetch/watch.js';
-import { served, until } from './script.mjs';
+import { json, served, until } from './script.mjs';
 
 const big = 9007199254740993n;
 const items = (meta) => `"sections":[{"name":"","value":null,"items":[{"id":1,"meta":${meta}}]}]`;
@@ -206,4 +206,28 @@ test('what is packed for JSON comes back as it was, values without BigInts are s
   const plain = { list: [{ a: 1 }] };
   assert.equal(packed(plain), plain);
   assert.equal(stringify({ n: big, text: '"5"' }), '{"n":9007199254740993,"text":"\\"5\\""}');
+});
+
+test('the saved objects of an answer have long integers as text, as fetches have them', async (context) => {
+  const { address, requests } = await served(context, { '/v1': [(response) => json(response, {})],
+    '/v1/save': [(response) => json(response, { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
+  const options = { prefer: 'return=representation' };
+  for (const client of [connect(address), connect(address, { offline: memoryStorage() }), connect(address, { int64: null })]) {
+    context.after(() => client.close());
+    await client.update('T', 1, { n: 1 }, options);
+    await client.update('T', 1, { n: 1 });
+  }
+  assert.deepEqual(requests.filter(({ path }) => path === '/v1/save').map(({ query }) => query.int64),
+    ['string', undefined, 'string', undefined, undefined, undefined]);
+});
+
+test('a save that an earlier version of this library has sent is sent again to the same path', async (context) => {
+  const { address, requests } = await served(context, { '/v1': [(response) => json(response, {})],
+    '/v1/save': [(response) => json(response, { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
+  const storage = memoryStorage();
+  await storage.set('save/1', { changes: [{ update: 'T', id: 1, values: {} }], prefer: 'return=representation', idempotencyKey: 'k', page: 'p', sentAt: Date.now() });
+  const client = connect(address, { offline: storage });
+  context.after(() => client.close());
+  await until(async () => (await storage.keys()).length === 0);
+  assert.deepEqual(requests.filter(({ path }) => path === '/v1/save').map(({ query }) => query), [{}]);
 });

@@ -102,3 +102,62 @@ test('a caller that aborts its queued save removes it from the queue', async (co
   await assert.rejects(saved, { name: 'AbortError' });
   assert.equal((await client.update('T', 2, { n: 2 })).token, 'a-1-x');
 });
+
+/** A token function whose promise settles only when the test calls `answer`; the first `hangs` ones never do. */
+function hanging(hangs = 1) {
+  const own = { calls: 0, token: () => ((own.calls += 1) <= hangs ? new Promise(() => {}) : Promise.resolve('secret')) };
+  return own;
+}
+
+test('a request whose signal is aborted ends, though the token function never answers', async () => {
+  const own = hanging(Infinity);
+  const client = connect('http://127.0.0.1:1', { token: own.token, fetch: () => assert.fail() });
+  const abort = new AbortController();
+  const fetched = client.fetch({ entity: 'T' }, { signal: abort.signal });
+  abort.abort();
+  await assert.rejects(fetched, { name: 'AbortError' });
+  await assert.rejects(client.fetch({ entity: 'T' }, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  assert.equal(own.calls, 1);
+});
+
+test('a queued save is sent though the token function did not answer once', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1e12 });
+  const own = hanging();
+  const { client } = await queued(context, (response) => json(response, answer), { token: own.token });
+  const saved = client.update('T', 1, { n: 1 });
+  await until(() => own.calls === 1);
+  context.mock.timers.tick(41_000);
+  assert.equal((await saved).token, 'a-1-x');
+});
+
+test('a live fetch whose token function does not answer once is offline, and continues as a stream', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1e12 });
+  const snapshot = { entity: 'T', token: 'a-1-x', count: 1, sections: [{ name: '', value: null, items: [{ id: 1 }] }] };
+  const { address, requests } = await served(context, { '/v1/live': [(response, { body }) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    response.write(`event: snapshot\ndata: ${JSON.stringify({ name: Object.keys(body.fetches)[0], ...snapshot })}\n\n`);
+  }] });
+  const own = hanging();
+  const client = connect(address, { token: own.token });
+  context.after(() => client.close());
+  const states = [];
+  const live = client.live({ entity: 'T' }, { onState: (state, error) => states.push([state, error?.code]) });
+  await until(() => own.calls === 1);
+  context.mock.timers.tick(9_000);
+  context.mock.timers.tick(32_000);
+  await until(() => live.state === 'live');
+  assert.deepEqual(states, [['offline', 'unreachable'], ['live', undefined]]);
+  assert.deepEqual(requests.map(({ isStream }) => isStream), [true]);
+});
+
+test('a fetch that is added is requested though the token function of the one before never answers', async (context) => {
+  const { address, requests } = await served(context, { '/v1/live': [() => {}] });
+  const own = hanging();
+  const client = connect(address, { token: own.token });
+  context.after(() => client.close());
+  client.live({ entity: 'T' });
+  await until(() => own.calls === 1);
+  client.live({ entity: 'U' });
+  await until(() => requests.length === 1);
+  assert.deepEqual(Object.values(requests[0].body.fetches).map(({ entity }) => entity), ['T', 'U']);
+});

@@ -8,6 +8,8 @@ import { test } from 'node:test';
 import { connect, isPending, memoryStorage } from '../../../Public/livefetch.js';
 import { fileStorage } from '../../../Public/livefetch/node.js';
 import { overlay } from '../../../Public/livefetch/overlay.js';
+import { Pending } from '../../../Public/livefetch/pending.js';
+import { SaveQueue } from '../../../Public/livefetch/queue.js';
 import { json, served, until } from './script.mjs';
 
 const answer = (number, ids = {}) => ({ token: `a-${number}-x`, ids, inserted: 0, updated: 0, deleted: 0 });
@@ -316,4 +318,110 @@ test('a storage that fails is a warning, and the save is sent', async (context) 
   context.after(() => client.close());
   assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
   assert.equal(mock.calls.length, 1);
+});
+
+test('a connection that goes silent does not hold the saves up: the request is sent again', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1e12 });
+  const { address, requests } = await served(context, { '/v1': [() => {}, ...about],
+    '/v1/save': [() => {}, (response) => json(response, answer(1))] });
+  const client = connect(address, { offline: memoryStorage() });
+  context.after(() => client.close());
+  const saved = client.update('T', 1, { n: 1 });
+  await until(() => requests.length === 1);
+  context.mock.timers.tick(41_000);
+  await until(() => saves(requests).length === 1);
+  context.mock.timers.tick(41_000);
+  assert.equal((await saved).token, 'a-1-x');
+  const [first, second] = saves(requests);
+  assert.equal(first.headers['idempotency-key'], second.headers['idempotency-key']);
+});
+
+test('a save has more time the longer it is, as sending it gives no sign of life', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1e12 });
+  let finish;
+  const { address, requests } = await served(context, { '/v1': about,
+    '/v1/save': [(response) => { finish = () => json(response, answer(1)); }] });
+  const client = connect(address, { offline: memoryStorage() });
+  context.after(() => client.close());
+  const saved = client.update('T', 1, { text: 'x'.repeat(500_000) });
+  await until(() => finish);
+  context.mock.timers.tick(80_000);
+  finish();
+  assert.equal((await saved).token, 'a-1-x');
+  assert.equal(saves(requests).length, 1);
+});
+
+test('a page with a long queue lets go of the lock after 20 s, and takes it again', async (context) => {
+  const granted = [];
+  const locks = { request: async (name, ...rest) => { granted.push(name.split(' ').at(-1)); return rest.at(-1)(); }, query: async () => ({ held: [] }) };
+  const navigator = Object.getOwnPropertyDescriptor(globalThis, 'navigator');
+  Object.defineProperty(globalThis, 'navigator', { value: { locks }, configurable: true });
+  globalThis.document = Object.assign(new EventTarget(), { visibilityState: 'visible' });
+  let time = 0;
+  context.mock.method(performance, 'now', () => time);
+  const { address, requests } = await served(context, { '/v1': about,
+    '/v1/save': [(response) => { time += 15_000; json(response, answer(1)); }] });
+  const net = network(false);
+  const errors = [];
+  const client = connect(address, { offline: memoryStorage(), fetch: net.fetch, share: false, onQueue: (size, error) => error && errors.push(error) });
+  context.after(async () => {
+    await client.close();
+    delete globalThis.document;
+    if (navigator) Object.defineProperty(globalThis, 'navigator', navigator);
+    else delete globalThis.navigator;
+  });
+  const all = [1, 2, 3, 4].map((n) => client.update('T', n, { n }));
+  await until(() => errors.length > 0);
+  granted.length = 0;
+  net.isUp = true;
+  await Promise.all(all);
+  assert.deepEqual(granted.filter((name) => name === 'work'), ['work', 'work']);
+  assert.deepEqual(saves(requests).map(({ body }) => body.changes[0].id), [1, 2, 3, 4]);
+});
+
+test('after the clock was set back a save that is made before the stored ones are read is sent after them', async (context) => {
+  const { address, requests } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
+  const storage = memoryStorage();
+  const later = (number) => `save/${String(Date.now() + 3_600_000 + number).padStart(15, '0')}-p`;
+  for (const n of [1, 2]) await storage.set(later(n), { changes: [{ update: 'T', id: n, values: {} }], idempotencyKey: `k${n}`, page: 'p' });
+  const net = network(false);
+  const errors = [];
+  const client = connect(address, { offline: storage, fetch: net.fetch, onQueue: (size, error) => error && errors.push(error) });
+  context.after(() => client.close());
+  const all = [3, 4].map((n) => client.update('T', n, { n }));
+  await until(() => errors.length > 0);
+  const stored = await Promise.all((await storage.keys()).sort().map((key) => storage.get(key)));
+  assert.deepEqual(stored.map(({ changes: [{ id }] }) => id), [1, 2, 3, 4]);
+  net.isUp = true;
+  await Promise.all(all);
+  assert.deepEqual(saves(requests).map(({ body }) => body.changes[0].id), [1, 2, 3, 4]);
+  assert.deepEqual(await storage.keys(), []);
+});
+
+/** Changes that count how often their values are read. */
+function counted(change) {
+  const own = { reads: 0, changes: [{ ...change, values: { get n() { own.reads += 1; return 1; } } }] };
+  return own;
+}
+
+test('the saves that wait are not searched for temporary ids at each answer', async (context) => {
+  const data = { token: 'a-1-x', ids: { 'new-0123456789abcdef01234567-000001': 17 } };
+  const transport = { base: 'test', json: async () => ({ data: {} }), save: async () => ({ data }) };
+  const queue = new SaveQueue(memoryStorage(), transport, { onItem() {}, onSending() {} });
+  context.after(() => queue.close());
+  await queue.loaded;
+  const all = Array.from({ length: 100 }, (_, id) => counted({ update: 'T', id }));
+  await Promise.all(all.map(({ changes }) => queue.add(changes, {}).answer));
+  const reads = all.reduce((sum, own) => sum + own.reads, 0);
+  assert.ok(reads <= 1000, `${reads} reads of 100 saves`);
+});
+
+test('a shown save is not searched for the ids of objects that it does not name', () => {
+  const own = counted({ update: 'T', id: { temporaryID: 'new-0123456789abcdef01234567-000001' } });
+  const pending = new Pending(own.changes);
+  const before = own.reads;
+  for (let n = 2; n < 100; n += 1) pending.replaceIDs({ [`new-0123456789abcdef01234567-${n}`]: n });
+  assert.deepEqual([own.reads - before, pending.changes], [0, own.changes]);
+  pending.replaceIDs({ 'new-0123456789abcdef01234567-000001': 17 });
+  assert.equal(pending.changes[0].id, 17);
 });

@@ -13,6 +13,7 @@ import { narrowed } from '../../../Public/explorer/view-changes.js';
 import { connect, LiveFetchError } from '../../../Public/livefetch.js';
 import { Backoff } from '../../../Public/livefetch/backoff.js';
 import { EventParser } from '../../../Public/livefetch/events.js';
+import { Visibility } from '../../../Public/livefetch/visibility.js';
 import { liveStore } from '../../../Public/livefetch/svelte.js';
 import { json, served, until } from './script.mjs';
 
@@ -64,6 +65,17 @@ test('a link with unknown aggregates shows counts', () => {
 
 test('a wait whose signal is aborted already ends at once', async () => {
   await new Backoff().wait(AbortSignal.abort(), 3600);
+});
+
+test('a wait of more milliseconds than a timer takes is the longest one that it takes', async (context) => {
+  const delays = [];
+  context.mock.method(globalThis, 'setTimeout', (run, delay) => { delays.push(delay); queueMicrotask(run); });
+  await new Backoff().wait(undefined, 30 * 86_400);
+  const page = Object.assign(new EventTarget(), { visibilityState: 'hidden' });
+  globalThis.document = page;
+  context.after(() => { delete globalThis.document; });
+  await new Promise((resolve) => new Visibility(30 * 86_400, resolve));
+  assert.deepEqual(delays, [2147483647, 2147483647]);
 });
 
 test('a line that comes in many pieces is one event, and CR LF may be cut', () => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sides } from '../../../Public/explorer/saving.js';
 import { SetAside } from '../../../Public/explorer/set-aside.js';
 import { listOf, saveChanges, Staged } from '../../../Public/explorer/staged.js';
 import { StagedStorage } from '../../../Public/explorer/staged-storage.js';
@@ -198,4 +199,39 @@ test('a tab that is duplicated saves its new rows under the key of the first tab
     return staged.keyOf(saveChanges(listOf(staged.take(staged.list))));
   };
   assert.equal(keyIn(tab), keyIn(copy));
+});
+
+test('an edit of a row whose insert is being saved is staged for the id that the store gives', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.insert('City', { name: 'Atlantis', population: 1 }, 'new-1');
+  const taken = staged.take(staged.list);
+  const pending = { id: 'new-1', name: 'Atlantis', population: 1 };
+  staged.set('City', pending, 'population', 2);
+  staged.saved(taken, { 'new-1': 7 });
+  assert.deepEqual(saveChanges(staged.list), [{ update: 'City', id: 7, values: { population: 2 }, base: { population: 1 } }]);
+  staged.set('City', pending, 'name', 'Mu');
+  assert.deepEqual(saveChanges(staged.list),
+    [{ update: 'City', id: 7, values: { population: 2, name: 'Mu' }, base: { population: 1, name: 'Atlantis' } }], 'a cell that was open ends later');
+  staged.toggleDeletion('City', pending, { name: 'Atlantis' });
+  assert.deepEqual(saveChanges(staged.list), [{ delete: 'City', id: 7, base: { name: 'Atlantis' } }]);
+});
+
+test('the edit of a column called __proto__ is kept when an earlier save of its row fails', () => {
+  const staged = stagedFor(a, new TabStorage());
+  const row = JSON.parse('{"id": 1, "name": "one", "__proto__": "p"}');
+  staged.set('doc', row, 'name', 'two');
+  const taken = staged.take(staged.list);
+  staged.set('doc', row, '__proto__', 'q');
+  staged.restore(taken);
+  assert.equal(JSON.stringify(staged.of('doc', 1).values), '{"name":"two","__proto__":"q"}');
+});
+
+test('a conflict of a JSON column shows whole values, and one of a row shows those of its columns', () => {
+  const change = { kind: 'update', values: { data: { data: 7 } }, base: { data: { data: 5 } } };
+  assert.deepEqual(sides({ property: 'data', stored: { data: 6 }, given: { data: 7 } }, change),
+    [{ property: 'data', seen: { data: 5 }, stored: { data: 6 }, given: { data: 7 } }]);
+  assert.deepEqual(sides({ stored: { name: 'B', age: 3 }, given: { name: 'C' } }, { kind: 'update', values: { name: 'C' }, base: { name: 'A' } }),
+    [{ property: 'name', seen: 'A', stored: 'B', given: 'C' }]);
+  assert.deepEqual(sides({ property: 'name', stored: 'B', given: null }, { kind: 'delete', seen: { name: 'A' } }),
+    [{ property: 'name', seen: 'A', stored: 'B', given: 'delete the row' }]);
 });

@@ -96,3 +96,36 @@ test('sections by JSON are not checked against a digest, which is no warning', a
   }
   assert.deepEqual(mock.calls.map(({ arguments: [, kind] }) => kind), ['digest-unusable'], 'that of the text alone');
 });
+
+test('a save is let go of after its answer, though a fetch of its entity has failed', async (context) => {
+  const { address } = await served(context, { [path]: [(response) => json(response, refusal, 400)],
+    '/v1/save': [(response) => json(response, { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T', where: 'size > 1' }, { onError: () => {} });
+  await until(() => live.state === 'failed');
+  await client.update('T', 1, { n: 1 });
+  assert.deepEqual(client.pending, []);
+});
+
+for (const by of ['onSnapshot', 'onDiff', 'onChange']) {
+  test(`no handler is called after ${by} has closed the fetch`, async (context) => {
+    const diff = { entity: 'T', from: 'a-1-x', to: 'a-2-x', count: 0, sections: { deleted: [], inserted: [] },
+      items: { deleted: [{ from: [0, 0], id: 1 }], inserted: [], moved: [], updated: [] } };
+    const { address } = await served(context, { [path]: [(response) => open(response, ['snapshot', snapshot], ['diff', diff])] });
+    const client = connect(address);
+    context.after(() => client.close());
+    const calls = [];
+    const handler = (name) => () => {
+      calls.push(name);
+      if (name === by) live.close();
+    };
+    const live = client.live({ entity: 'T' }, Object.fromEntries(['onSnapshot', 'onDiff', 'onChange'].map((name) => [name, handler(name)])));
+    live.subscribe(() => { if (live.state !== 'closed') calls.push('listener'); else calls.push('closed'); });
+    await until(() => live.state === 'closed');
+    await new Promise((resolve) => { setImmediate(resolve); });
+    const expected = { onSnapshot: ['onSnapshot', 'closed'], onChange: ['onSnapshot', 'onChange', 'closed'],
+      onDiff: ['onSnapshot', 'onChange', 'listener', 'listener', 'onDiff', 'closed'] };
+    assert.deepEqual(calls, expected[by]);
+  });
+}

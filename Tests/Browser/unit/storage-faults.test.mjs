@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connect, indexedDBStorage, memoryStorage } from '../../../Public/livefetch.js';
+import { Live } from '../../../Public/livefetch/live.js';
 import { json, served, until } from './script.mjs';
 
 const about = [(response) => json(response, { name: 'LiveFetch' })];
@@ -91,6 +92,24 @@ test('the key of a save does not age while the server has never been reached', a
   assert.equal((await storage.get(key)).sentAt, undefined);
 });
 
+test('the key of a save does not age while the browser has no network, also if the server was reached before', async (context) => {
+  const navigator = Object.getOwnPropertyDescriptor(globalThis, 'navigator');
+  context.after(() => (navigator ? Object.defineProperty(globalThis, 'navigator', navigator) : delete globalThis.navigator));
+  const { address } = await served(context, answered);
+  const net = network(true);
+  const storage = memoryStorage();
+  const errors = [];
+  const client = connect(address, { offline: storage, fetch: net.fetch, onQueue: (size, error) => error && errors.push(error.code) });
+  context.after(() => client.close());
+  await client.update('T', 1, { n: 1 });
+  net.isUp = false;
+  Object.defineProperty(globalThis, 'navigator', { value: { onLine: false }, configurable: true });
+  client.update('T', 2, { n: 2 });
+  await until(() => errors.length > 0);
+  const [key] = await storage.keys();
+  assert.deepEqual([errors[0], (await storage.get(key)).sentAt], ['unreachable', undefined]);
+});
+
 test('a save that is made while the one before leaves the storage has the id of its object', async (context) => {
   const { address, requests } = await served(context, { '/v1': about, '/v1/save': [
     (response, { body }) => json(response, answer(1, { [body.changes[0].temporaryID]: 17 })), (response) => json(response, answer(2))] });
@@ -155,4 +174,60 @@ test('a database that is closing is opened again', async (context) => {
   await storage.set('key', 1);
   fake.connections[0].isClosed = true;
   assert.equal(await storage.get('key'), 1);
+});
+
+test('a stored save that is damaged is handed to the application and removed, and the others are sent', async (context) => {
+  const { mock } = context.mock.method(console, 'warn', () => {});
+  for (const isHandled of [true, false]) {
+    const { address, requests } = await served(context, answered);
+    const storage = memoryStorage();
+    await storage.set('save/000000000000001-p', { changes: null, idempotencyKey: 'k', page: 'p' });
+    await storage.set('save/000000000000002-p', { changes: [null], idempotencyKey: 'k', page: 'p' });
+    await storage.set('save/000000000000003-p', { changes: [{ update: 'T', id: 1, values: {} }], idempotencyKey: 'k', page: 'p' });
+    const refused = [];
+    const onRefused = isHandled ? ({ code }, { changes }) => refused.push([code, changes]) : undefined;
+    const client = connect(address, { offline: storage, onRefused });
+    context.after(() => client.close());
+    await client.update('T', 2, { n: 2 });
+    assert.deepEqual([sent(requests), await storage.keys()], [[1, 2], []]);
+    assert.deepEqual(refused, isHandled ? [['storage-damaged', []], ['storage-damaged', []]] : []);
+  }
+  assert.deepEqual(mock.calls.map(({ arguments: [text] }) => text.slice(0, 62)),
+    Array(2).fill('livefetch: A save of an earlier page was refused: storage-dama'));
+});
+
+test('a stored result that is damaged is not shown, and its fetch begins with a snapshot', async (context) => {
+  const snapshot = { entity: 'T', token: 'a-1-x', count: 1, sections: [{ name: '', value: null, items: [{ id: 1 }] }] };
+  const stream = (response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    response.write(`event: snapshot\ndata: ${JSON.stringify(snapshot)}\n\n`);
+  };
+  const { address, requests } = await served(context, { '/v1/objects/T': [stream], '/v1': about, '/v1/save': [() => {}] });
+  const storage = memoryStorage();
+  const before = connect(address, { offline: storage });
+  const first = before.live({ entity: 'T' });
+  await until(() => first.state === 'live');
+  await before.close();
+  const key = (await storage.keys()).find((name) => name.startsWith('result/'));
+  const good = await storage.get(key);
+  for (const result of [null, 5, { token: 'a-1-x', sections: 5 }, { token: 'a-1-x', sections: [null] }, { token: 'a-1-x', sections: [{ items: null }] }, { sections: [] }]) {
+    await storage.set(key, { ...good, result });
+    const client = connect(address, { offline: storage });
+    context.after(() => client.close());
+    client.update('T', 1, { n: 1 }).catch(() => {});
+    const causes = [];
+    const live = client.live({ entity: 'T' }, { onChange: (_, { cause }) => causes.push(cause) });
+    await until(() => live.state === 'live');
+    assert.deepEqual(causes[0], 'snapshot');
+    await client.close();
+  }
+  assert.deepEqual(requests.filter(({ isStream, path }) => isStream && path === '/v1/objects/T').map(({ query }) => query.since), Array(7).fill(undefined));
+});
+
+test('a live fetch whose stored result cannot be shown with the saves that wait begins with a snapshot', () => {
+  const damaged = { concerns: () => true, changes: [null] };
+  const live = new Live({ entity: 'T' }, {}, { pending: [damaged] }, {});
+  const result = { entity: 'T', token: 'a-1-x', count: 1, sections: [{ name: '', value: null, items: [{ id: 1 }] }] };
+  assert.throws(() => live.restore(result), TypeError);
+  assert.deepEqual([live.resumeToken, live.current], [undefined, null]);
 });

@@ -136,3 +136,34 @@ test('a fetch that rests after an error keeps its token', async (context) => {
   await until(() => requests.length === 2);
   assert.deepEqual([lives.map(ids), since(requests[1])], [[[1], [4, 5]], ['a-1-x', 'a-7-x']]);
 });
+
+test('a fetch that continues is live when it is up to date, not when its stream opens', async (context) => {
+  const ends = [];
+  let write;
+  const { lives } = await follow(context, [
+    (response, { body }) => {
+      stream(response, ...Object.keys(body.fetches).map((name) => ['snapshot', { name, ...snapshot('a-1-x', [1]) }]));
+      ends.push(() => response.end());
+    },
+    (response, { body }) => {
+      stream(response);
+      response.write(': open\n\n');
+      const [a] = Object.keys(body.fetches);
+      write = [() => event(response, ['diff', { name: a, ...diff('a-1-x', 'a-2-x', 2) }]), () => response.write('id: a-1-x\n\n')];
+    }]);
+  const event = (response, [kind, data]) => response.write(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`);
+  await until(() => lives.every(({ state }) => state === 'live'));
+  const opened = [];
+  for (const live of lives) {
+    const connected = live.connected.bind(live);
+    live.connected = () => { connected(); opened.push(live.state); };
+  }
+  ends[0]();
+  await until(() => opened.length === 2);
+  assert.deepEqual(opened, ['offline', 'offline']);
+  write[0]();
+  await until(() => ids(lives[0]).length === 2);
+  assert.deepEqual(lives.map(({ state }) => state), ['live', 'offline']);
+  write[1]();
+  await until(() => lives[1].state === 'live');
+});

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect, memoryStorage } from '../../../Public/livefetch.js';
+import { connect, memoryStorage, route } from '../../../Public/livefetch.js';
 import { json, served, until } from './script.mjs';
 
 const answer = { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 };
@@ -70,4 +70,36 @@ test('a local value is a copy: what the program does to it afterwards is not sen
   values.meta.push(2);
   await saved;
   assert.deepEqual(saves(requests)[0][0].values, { meta: [1] });
+});
+
+test('a precondition with a property `length` of 0 is sent', async (context) => {
+  const { address, requests } = await served(context, script);
+  const client = connect(address);
+  await client.update('T', 1, { length: 5 }, { base: { length: 0 } });
+  await client.delete('T', 2, { base: { length: 0 } });
+  assert.deepEqual(saves(requests), [[{ update: 'T', id: 1, values: { length: 5 }, base: { length: 0 } }], [{ delete: 'T', id: 2, base: { length: 0 } }]]);
+});
+
+test('a variable with the name `length` and the value 0 is sent', () => {
+  assert.deepEqual(route({ entity: 'T', where: 'n > $length', variables: { length: 0 }, sort: [] }).body,
+    { entity: 'T', where: 'n > $length', variables: { length: 0 } });
+});
+
+test('infinities and dates among the arguments and variables of a fetch are sent as text, also within a list', () => {
+  const { body } = route({ entity: 'T', where: 'price < %@', arguments: [Infinity, [1, -Infinity], new Date(0), undefined], variables: { x: -Infinity } });
+  assert.deepEqual(body, { entity: 'T', where: 'price < %@', arguments: ['Infinity', [1, '-Infinity'], '1970-01-01T00:00:00.000Z', null],
+    variables: { x: '-Infinity' } });
+});
+
+test('an argument or a variable that JSON does not have is a TypeError that names it, and no fetch is sent', async (context) => {
+  const { address, requests } = await served(context, script);
+  const client = connect(address);
+  context.after(() => client.close());
+  for (const [more, detail] of [[{ arguments: [1, NaN] }, '`arguments.1` is NaN'], [{ arguments: [[NaN]] }, '`arguments.0.0` is NaN'],
+    [{ variables: { x: NaN } }, '`variables.x` is NaN'], [{ variables: { at: new Date(NaN) } }, '`variables.at` is a Date without a time']]) {
+    const error = { name: 'TypeError', message: `livefetch: ${detail}, which JSON does not have.` };
+    assert.throws(() => client.live({ entity: 'T', ...more }), error);
+    await assert.rejects(client.fetch({ entity: 'T', ...more }), error);
+  }
+  assert.deepEqual(requests, []);
 });
