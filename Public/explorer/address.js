@@ -1,5 +1,6 @@
 // The displayed request ↔ the page's URL, so that a link leads to the same view.
 
+import { own } from './json.js';
 import { span } from './row-window.js';
 import { sortTerms } from './sort-terms.js';
 
@@ -7,20 +8,26 @@ const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second'
   'group', 'values', 'having', 'order', 'chart'];
 const empty = Object.fromEntries(names.map((name) => [name, '']));
 
+/** The longest address, in characters: servers refuse longer ones. */
+const LONGEST = 6000;
+
 /** The request in the URL; null if the URL has no `entity`. */
 export function read() {
   const search = new URLSearchParams(location.search);
   if (!search.has('entity')) return null;
-  return Object.fromEntries(names.map((name) => [name, search.get(name) ?? '']));
+  return Object.fromEntries(names.map((name) => [name, search.get(name) ?? own(history.state, name) ?? '']));
 }
 
-/** @param isStep true to add an entry to the browser's history. */
+/** A filter that is too long for the URL is kept in the browser's history. @param isStep true to add an entry to it. */
 export function write(view, isStep) {
   const search = new URLSearchParams();
   for (const name of names) if (view[name]) search.set(name, view[name]);
+  const isLong = `${search}`.length > LONGEST && search.has('where');
+  if (isLong) search.delete('where');
+  const state = isLong ? { where: view.where } : null;
   const target = `${location.pathname}?${search}`;
-  if (target === location.pathname + location.search) return;
-  history[isStep ? 'pushState' : 'replaceState'](null, '', target);
+  if (target === location.pathname + location.search && own(state, 'where') === own(history.state, 'where')) return;
+  history[isStep ? 'pushState' : 'replaceState'](state, '', target);
 }
 
 /** The first view of a model: the cities of the sample data, else the first entity as it is. */

@@ -2,7 +2,7 @@
 // edge changes the width. A head that is dragged moves its column.
 
 import { h, isPhone, replace } from './dom.js';
-import { sortsBy, sortTerms } from './sort-terms.js';
+import { directionOf, sortTerms } from './sort-terms.js';
 
 /** Pixels that a pointer moves before it drags. */
 const DRAG = 6;
@@ -148,7 +148,6 @@ function follow(event, move, end = () => {}) {
 }
 
 function direction(terms, { name }) {
-  const term = terms.find((each) => sortsBy(each, name) || each.replace(/^-/, '').startsWith(`${name}.`));
-  if (!term) return null;
-  return term.startsWith('-') ? 'descending' : 'ascending';
+  const related = (term) => (term.startsWith(`${name}.`) ? 'ascending' : term.startsWith(`-${name}.`) ? 'descending' : null);
+  return terms.map((term) => directionOf(term, name) ?? related(term)).find(Boolean) ?? null;
 }

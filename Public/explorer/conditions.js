@@ -26,12 +26,15 @@ export const valueCount = (operator) => (operator.endsWith(' NULL') ? 0 : operat
 /** A condition `{path, type, operator, values}` as text; null while it is not complete. */
 export function conditionText({ path, isDotted, type, operator, values }) {
   const count = valueCount(operator);
-  const literals = values.slice(0, count).map((value) => literal(value, type));
-  if (literals.length < count || literals.includes(null)) return null;
+  const literals = Array.from({ length: count }, (_, index) => (isTyped(values[index], operator) ? literal(values[index], type) : null));
+  if (literals.includes(null)) return null;
   const name = pathText(path, { isDotted });
   if (count === 0) return `${name} ${operator}`;
   return `${name} ${operator} ${count === 2 ? `{${literals.join(', ')}}` : literals[0]}`;
 }
+
+/** True for a value of a condition. An empty text is one of `==` and `!=` only: the server finds it in no text. */
+const isTyped = (value, operator) => value !== undefined && (value !== '' || ['==', '!='].includes(operator));
 
 /** A value as a literal; null if it is not one of the type. */
 function literal(text, type) {
@@ -81,7 +84,7 @@ function condition([path, comparison, ...others], typeOf) {
   const read = type && comparedWith(comparison, others);
   const values = read?.list.map((token) => shown(token, type));
   const isKnown = operatorsFor(type).some(([operator]) => operator === read?.operator);
-  if (!isKnown || values.includes(null)) return null;
+  if (!isKnown || values.includes(null) || !values.every((value) => isTyped(value, read.operator))) return null;
   const isDotted = path.text.startsWith('#"') && pathText(name) === name;
   return { path: name, ...(isDotted && { isDotted }), type, operator: read.operator, values };
 }

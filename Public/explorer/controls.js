@@ -2,7 +2,7 @@
 
 import { h, replace } from './dom.js';
 import { dateParts } from './group-request.js';
-import { sortTerms, sortText } from './sort-terms.js';
+import { isDescending, sortTerms, sortText } from './sort-terms.js';
 
 export class Controls {
   #parent;
@@ -31,21 +31,22 @@ export class Controls {
   #sort(view, paths) {
     const terms = sortTerms(view.sort);
     const change = (list) => this.#onChange({ sort: sortText(list) });
-    const chips = terms.map((term, index) => this.#chip(term,
-      () => change(terms.with(index, reversed(term))),
+    const known = paths.map(({ path }) => path);
+    const keys = terms.map((term) => (isDescending(term, known) ? { text: term.slice(1), isDown: true } : { text: term, isDown: false }));
+    const chips = keys.map(({ text, isDown }, index) => this.#chip(text, isDown,
+      () => change(terms.with(index, isDown ? text : `-${text}`)),
       () => change(terms.toSpliced(index, 1))));
-    const free = paths.filter(({ path }) => !terms.some((term) => pathOf(term) === path));
+    const free = paths.filter(({ path }) => !keys.some(({ text }) => pathOf(text) === path));
     return h('div', { class: 'control' }, h('span', { class: 'name' }, 'sort'), chips,
       adder('Add a sort key', free.map(({ path }) => ({ text: path, name: path })), (path) => change([...terms, path])));
   }
 
-  #chip(term, turn, remove) {
-    const isDown = term.startsWith('-');
-    const label = `${pathOf(term)}, ${isDown ? 'descending' : 'ascending'}`;
+  #chip(text, isDown, turn, remove) {
+    const label = `${pathOf(text)}, ${isDown ? 'descending' : 'ascending'}`;
     return h('span', { class: 'chip' },
       h('button', { onclick: turn, 'aria-label': `${label}; reverse` },
-        term.replace(/^-/, ''), h('span', { class: 'arrow' }, isDown ? '↓' : '↑')),
-      h('button', { class: 'remove', onclick: remove, 'aria-label': `Remove ${pathOf(term)}` }, '×'));
+        text, h('span', { class: 'arrow' }, isDown ? '↓' : '↑')),
+      h('button', { class: 'remove', onclick: remove, 'aria-label': `Remove ${pathOf(text)}` }, '×'));
   }
 
   // MARK: Section
@@ -89,8 +90,7 @@ export const adder = (label, choices, add) => h('span', { class: 'adder' },
   h('select', { 'aria-label': label, onchange: ({ target }) => add(target.value) },
     h('option', { value: '', disabled: true, selected: true }, ''), choices.map(({ text, name }) => h('option', { value: text }, name))));
 
-const pathOf = (term) => term.replace(/^-/, '').split(':')[0];
-const reversed = (term) => (term.startsWith('-') ? term.slice(1) : `-${term}`);
+const pathOf = (text) => text.split(':')[0];
 
 function partsOf(path, type) {
   if (type === 'string') return [`${path}:initial`];

@@ -133,10 +133,16 @@ export class Cursor {
     if (this.#item && this.#canSelect) this.select(this.#item, false);
   }
 
-  /** Toggles the selection of a row. `isRange` selects all rows from the last selected one to it. */
-  select(item, isRange) {
+  /** Makes a row the current one. */
+  hold(item) {
     this.#held = item;
     this.#at = this.#find();
+    this.draw();
+  }
+
+  /** Toggles the selection of a row. `isRange` selects all rows from the last selected one to it. */
+  select(item, isRange) {
+    this.hold(item);
     const { selection, layout } = this.#grid;
     if (isRange) selection.extend(layout, this.#at);
     else selection.toggle(item, this.#at);

@@ -77,7 +77,7 @@ export function throttle(run, interval) {
 
 /**
  * Calls `run` when nothing has called it for `delay` milliseconds. `cancel()` forgets a waiting call,
- * `flush()` makes it now.
+ * `flush()` makes it now, `isWaiting()` is true while there is one.
  */
 export function debounce(run, delay) {
   let timer;
@@ -97,6 +97,7 @@ export function debounce(run, delay) {
     waiting = null;
   };
   later.flush = flush;
+  later.isWaiting = () => waiting !== null;
   return later;
 }
 
@@ -114,8 +115,22 @@ async function write(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false;
+    return copySelected(text);
   }
+}
+
+/** Copies a text as a selected one is: a page without HTTPS has no `navigator.clipboard`. Returns whether the browser has allowed it. */
+function copySelected(text) {
+  const focused = document.activeElement;
+  const area = h('textarea', { value: text, 'aria-hidden': 'true' });
+  area.style.position = 'fixed';
+  // Behind an open dialog nothing can be selected.
+  ([...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body).append(area);
+  area.select();
+  const isDone = document.execCommand('copy');
+  area.remove();
+  focused?.focus({ preventScroll: true });
+  return isDone;
 }
 
 /** Saves a blob as a file of the user's. */

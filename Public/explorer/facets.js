@@ -113,7 +113,11 @@ export class Facets {
     for (const { bin, n } of rows) if (bin !== null) counts[Math.max(0, Math.min(BINS - 1, bin))] += n;
     const written = (each) => (isDate ? new Date(each * 1000 + EPOCH).toISOString().replace('.000Z', 'Z') : each);
     const list = counts.map((count, index) => ({ count, from: low + index * width, to: low + (index + 1) * width }));
-    drawBins(this.#histogram, list, { onPick: (from, to) => this.#handlers.onRange(this.#column, written(from), written(to)),
+    // A sum of widths, and a date of JavaScript, may be a little less than the largest value.
+    list.at(-1).to = high;
+    const ends = isDate ? [least, most] : [low, high];
+    drawBins(this.#histogram, list, { onPick: (from, to) => this.#handlers.onRange(this.#column,
+      from === low ? ends[0] : written(from), to === high ? ends[1] : written(to)),
       text: (each) => show(written(isDate ? Math.round(each) : each), this.#column.type) });
   }
 

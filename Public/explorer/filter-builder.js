@@ -79,8 +79,7 @@ export class FilterBuilder {
     this.#apply.cancel();
     // The user has gone to another table before what was typed was applied.
     if (this.#page.view.entity !== this.#entity) return;
-    const texts = this.#conditions.filter(({ values, operator }) =>
-      valueCount(operator) === 0 || values.some((value) => value !== '')).map(conditionText).filter(Boolean);
+    const texts = this.#conditions.map(conditionText).filter(Boolean);
     const text = texts.join(` ${this.#word} `);
     const isBoth = this.#rest !== '' && text !== '';
     this.#page.change({ where: isBoth ? joined(this.#rest, texts.length > 1 && this.#word === 'OR' ? `(${text})` : text)

@@ -63,10 +63,10 @@ function structure(value) {
   return `${name} (${texts.join(', ')})`;
 }
 
-/** Very large and very small numbers as they are written in programs. */
+/** Very large and small numbers as they are written in programs: with all their digits. */
 export function number(value) {
   const size = Math.abs(value);
-  if (size >= 1e16 || (size > 0 && size < 1e-6)) return String(value);
+  if (size >= 1e16 || (size > 0 && size < 1e-3)) return String(value);
   return (Number.isInteger(value) ? integers : numbers).format(value);
 }
 

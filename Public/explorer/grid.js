@@ -64,7 +64,8 @@ export class Grid {
     this.#widths = new ColumnWidths(this.element);
     this.strip = new IndexStrip((section) => this.scrollToSection(section));
     this.cursor = new Cursor(this, handlers);
-    this.#rowHandlers = { onOpen: handlers.onOpen, onRemove: handlers.onRemove,
+    const open = (id, item) => { this.cursor.hold(item); handlers.onOpen(id, item); };
+    this.#rowHandlers = { onOpen: handlers.onOpen && open, onRemove: handlers.onRemove,
       onSelect: (item, isRange) => this.cursor.select(item, isRange) };
     this.scroller = new Scroller(this.element, this.#body);
     parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element, this.#loading));

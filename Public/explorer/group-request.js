@@ -47,7 +47,7 @@ export function valueColumns(view, schema) {
     const alias = subject === '' ? word : `${word}_${plain(subject)}`;
     const found = schema.resolve(view.entity, subject)?.attribute?.type;
     const type = ['min', 'max', 'sum'].includes(kind) ? found : 'double';
-    const written = subject === '' ? schema.countText(view.entity) : text.replace(subject, () => pathText(subject));
+    const written = subject === '' ? schema.countText(view.entity) : `@${kind}.${pathText(subject)}${isDifferent ? '.@count' : ''}`;
     return { text, alias, type, select: `${alias}:${written}`, name: subject === '' ? word : `${word} of ${subject}` };
   });
 }

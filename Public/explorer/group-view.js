@@ -20,7 +20,12 @@ export class GroupView {
   #request = null;
   /** The reason why the rows of the last picked group cannot be shown; it stays while the groups change. */
   #problem;
-  #controls = h('div', { class: 'controls group-controls' });
+  #groupBy = h('div', { class: 'control' });
+  #values = h('div', { class: 'control' });
+  #havingField = h('input', { class: 'field having', spellcheck: 'false', oninput: ({ target }) => this.#having(target.value) });
+  #kinds = h('div', { class: 'segments', role: 'radiogroup', 'aria-label': 'Shown as' });
+  #controls = h('div', { class: 'controls group-controls' }, this.#groupBy, this.#values,
+    h('label', { class: 'control' }, h('span', { class: 'name' }, 'having'), this.#havingField), this.#kinds);
   #status = h('p', { class: 'group-status', role: 'status' });
   #body = h('div', { class: 'group-body', tabindex: 0, role: 'region', 'aria-label': 'Groups' });
   #having = debounce((having) => this.#page.change({ having }), TYPING);
@@ -76,24 +81,22 @@ export class GroupView {
   // MARK: Controls
 
   #drawControls() {
-    if (this.#controls.contains(document.activeElement) && document.activeElement.localName === 'input') return;
     const { view, schema, change } = this.#page;
     const groups = view.group.split(',').filter(Boolean);
     const values = view.values.split(',').filter(Boolean);
     const names = new Map(valueChoices(view, schema).map(({ text, name }) => [text, name]));
     const chips = (list, kind, nameOf, isLast) => list.map((text, index) => this.#chip(nameOf(text), !(isLast && list.length === 1)
       && (() => change({ [kind]: list.toSpliced(index, 1).join(',') }))));
-    replace(this.#controls,
-      h('div', { class: 'control' }, h('span', { class: 'name' }, 'group by'), chips(groups, 'group', (text) => text, false),
-        adder('Group by', groupChoices(view, schema).filter((path) => !groups.includes(path)).map((path) => ({ text: path, name: path })),
-          (path) => change({ group: [...groups, path].join(',') }))),
-      h('div', { class: 'control' }, h('span', { class: 'name' }, 'values'), chips(values, 'values', (text) => names.get(text) ?? text, true),
-        adder('Add a value', valueChoices(view, schema).filter(({ text }) => !values.includes(text)),
-          (text) => change({ values: [...values, text].join(',') }))),
-      h('label', { class: 'control' }, h('span', { class: 'name' }, 'having'), h('input', { class: 'field having', value: view.having,
-        placeholder: `${valueColumns(view, schema)[0].alias} > 10`, spellcheck: 'false', oninput: ({ target }) => this.#having(target.value) })),
-      h('div', { class: 'segments', role: 'radiogroup', 'aria-label': 'Shown as' }, kinds.map(([kind, name]) => h('button', { role: 'radio',
-        type: 'button', 'aria-checked': String(kind === view.chart), onclick: () => change({ chart: kind }) }, name))));
+    replace(this.#groupBy, h('span', { class: 'name' }, 'group by'), chips(groups, 'group', (text) => text, false),
+      adder('Group by', groupChoices(view, schema).filter((path) => !groups.includes(path)).map((path) => ({ text: path, name: path })),
+        (path) => change({ group: [...groups, path].join(',') })));
+    replace(this.#values, h('span', { class: 'name' }, 'values'), chips(values, 'values', (text) => names.get(text) ?? text, true),
+      adder('Add a value', valueChoices(view, schema).filter(({ text }) => !values.includes(text)),
+        (text) => change({ values: [...values, text].join(',') })));
+    this.#havingField.placeholder = `${valueColumns(view, schema)[0].alias} > 10`;
+    if (!this.#having.isWaiting()) this.#havingField.value = view.having;
+    replace(this.#kinds, kinds.map(([kind, name]) => h('button', { role: 'radio',
+      type: 'button', 'aria-checked': String(kind === view.chart), onclick: () => change({ chart: kind }) }, name)));
   }
 
   #chip(name, remove) {

@@ -60,7 +60,7 @@ export class ImportDialog {
     this.#heads = head.fields.map((field) => field.text.trim());
     this.#rows = rows;
     this.#damage = [...problems, ...others, ...this.#uneven()];
-    this.#targets = this.#heads.map((head) => columnFor(head, columns));
+    this.#targets = head.fields.map(({ text: heading }) => columnFor(heading, columns));
     this.#submit = h('button', { class: 'button primary', type: 'button', onclick: () => this.#import(save) }, 'Import');
     this.#dialog = openDialog('import', `Import ${name} into ${entity}`,
       h('p', {}, `${rowsText(rows.length)}. An empty field is NULL, "" is an empty text. All rows are inserted in one save, or none.`),
@@ -158,10 +158,12 @@ export class ImportDialog {
   }
 }
 
-/** The column that a heading names, otherwise one whose name differs in case only; null if there is none. */
-function columnFor(heading, columns) {
+/** The column that a heading names, otherwise one whose name differs in blanks around it or in case only; null if there is none. */
+export function columnFor(heading, columns) {
+  const trimmed = heading.trim();
   const find = (isName) => columns.find((column) => namesOf(column).some(isName));
-  return find((name) => name === heading) ?? find((name) => name.toLowerCase() === heading.toLowerCase()) ?? null;
+  return find((name) => name === heading) ?? find((name) => name === trimmed)
+    ?? find((name) => name.toLowerCase() === trimmed.toLowerCase()) ?? null;
 }
 
 /** The names of a column in a file: the server calls the relationship of `country_id` and `countryId` `country`. */

@@ -3,7 +3,7 @@
 import { copyText, h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
 import { curl, curlUpdate } from './curl.js';
-import { bytes, clock, drawable, isNumeric, milliseconds, number } from './format.js';
+import { beginning, bytes, clock, drawable, isNumeric, LONG, milliseconds, number } from './format.js';
 import { stringify } from './json.js';
 import { QueryPlan } from './query-plan.js';
 import { javascript, swift } from './request-code.js';
@@ -148,9 +148,9 @@ export class Inspector {
     example && codeBlock(text));
   }
 
-  /** The newest diff, byte for byte: that is all that came. */
+  /** The newest diff, byte for byte: that is all that came. A long one is shown by its beginning. */
   #drawLatest(body, diff) {
-    const text = stringify(diff);
+    const text = beginning(stringify(diff), LONG);
     const latest = body.querySelector('.latest')
       ?? body.insertBefore(h('pre', { class: 'code latest', tabindex: 0 }), body.firstChild);
     if (latest.textContent !== text) latest.textContent = text;

@@ -70,5 +70,5 @@ if (!about.readOnly) {
     onSaves: (saves) => {
       page.inspector.savesChart.count(saves.length);
       page.counts.refresh(schema.changedBy(saves));
-    } });
+    } }).then(() => { page.hasFeed = false; });
 }

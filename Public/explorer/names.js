@@ -72,7 +72,7 @@ export class Names {
     const key = `${entity}\u0000${attribute}`;
     if (this.#texts.has(key)) return this.#texts.get(key);
     this.#texts.set(key, []);
-    const request = { entity, select: attribute, sort: attribute, limit: 2000 };
+    const request = { entity, select: [attribute], sort: [attribute], limit: 2000 };
     this.#client.fetch(request).then(({ sections }) => {
       const values = sections.flatMap(({ items }) => items.map((item) => item[attribute]));
       const texts = [...new Set(values)].filter((value) => typeof value === 'string');

@@ -76,7 +76,7 @@ class Document {
   }
 }
 
-const idOf = ({ method, path }) => `${method}-${path.replace(/\W+/g, '-')}`;
+const idOf = ({ method, path }) => `${method}-${path.replace(/[^\p{L}\p{M}\p{N}_]+/gu, '-')}`;
 const methodMark = (method) => h('span', { class: `method is-${method}` }, method.toUpperCase());
 
 function operationElement(document, entry) {
@@ -116,9 +116,14 @@ function render(document) {
       operations.map((entry) => operationElement(document, entry))]));
 }
 
+/** A part of an address; what is not encoded well stays as it is. */
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
 /** Opens the operation that the address names. */
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(decoded(location.hash.slice(1)));
   if (target?.localName !== 'details') return;
   target.open = true;
   target.scrollIntoView();

@@ -26,6 +26,7 @@ import { closePopover } from './popover.js';
 import { rowPanel, showCurrent } from './row-page.js';
 import { FIRST, nextOffset, rowCount, SIZE, smaller } from './row-window.js';
 import { showSession, signIn } from './sign-in.js';
+import { historyOf } from './saves.js';
 import { TableTools } from './table-tools.js';
 import { Traffic } from './traffic.js';
 import { isSearch } from './search-words.js';
@@ -40,6 +41,8 @@ export class Page {
   view = null;
   live = null;
   traffic = new Traffic();
+  /** False after the server has refused the feed of saves. */
+  hasFeed = true;
   #generation = 0;
   #renewal = null;
   /** True if the next result is that of another request. */
@@ -75,7 +78,7 @@ export class Page {
       context: () => this.#completionContext(),
       onChange: (where, isDone) => this.#typedText(where, isDone) });
     this.names.onTexts = () => this.predicate.resuggest();
-    this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); };
+    this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); this.#isTypedView = false; };
     this.finding = new Finding(this);
     this.controls = new Controls(byID('controls'), (patch) => this.change(patch),
       (anchor) => this.finding.build(anchor));
@@ -99,13 +102,22 @@ export class Page {
       (...range) => this.finding.narrow(...range));
   }
 
-  #typed = debounce((where) => this.change({ where }, false), TYPING);
+  /** What is typed without a pause in between is one step of the browser's history. */
+  #typed = debounce((where) => {
+    if (where === this.view.where) return;
+    this.change({ where }, !this.#isTypedView);
+    this.#isTypedView = true;
+  }, TYPING);
+
+  /** True if the view's last change was typed into the search field. */
+  #isTypedView = false;
 
   // MARK: The view
 
   /** Goes to a view. @param isStep true if the browser's Back button returns from it. */
   go(view, isStep = false) {
     const isOther = view.entity !== this.view?.entity;
+    this.#isTypedView = false;
     // What was typed a moment ago belongs to the view before.
     if (isOther || view.where !== this.view?.where) this.#typed.cancel();
     if (view.where !== this.view?.where) this.grid.selection.clear();
@@ -127,10 +139,10 @@ export class Page {
     if (this.predicate.value !== view.where) this.predicate.value = view.where;
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);
-    byID('result').classList.toggle('is-read-only', this.isReadOnly);
     if (isOther) this.#begin(this.tools.columns.shown, `Loading ${view.entity} …`);
     else this.grid.heading(view.sort);
     this.#follow();
+    byID('result').classList.toggle('is-read-only', this.isReadOnly);
     this.groups.follow();
     if (this.view.second && this.isLive) this.second.follow();
     else if (this.second.isOpen) this.second.close();
@@ -224,7 +236,7 @@ export class Page {
 
   get isReadOnly() {
     return this.schema.entity(this.view.entity)?.readOnly !== false || this.storeIsReadOnly
-      || !this.mayWrite;
+      || !this.mayWrite || !this.isLive;
   }
 
   get isLive() {
@@ -256,6 +268,7 @@ export class Page {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (this.#isOther) this.traffic = new Traffic();
         this.traffic.snapshot(current.count, bytes);
+        this.#checkHistory(current.token);
       },
       onDiff: (diff, current, { bytes }) => this.#diff(diff, current, bytes),
       onChange: (current, { cause }) => isCurrent() && cause !== 'diff' && this.#draw(current),
@@ -263,6 +276,12 @@ export class Page {
       onError: (error) => isCurrent() && this.#refused(error) };
     this.live = this.isLive ? this.client.live(this.request, handlers)
       : new PlainFetch(this.client, this.request, handlers);
+  }
+
+  /** A token of another history: the tables have changed, or the store. The feed of saves says so where the page may read it. */
+  #checkHistory(token) {
+    if (this.hasFeed || this.storeIsReadOnly || historyOf(token) === historyOf(this.about.token)) return;
+    this.client.about().then((about) => this.renewed(about, false)).catch(() => {});
   }
 
   // MARK: The window
@@ -295,6 +314,9 @@ export class Page {
   #refused(error) {
     if (this.isLive && error.code === 'not-observable') {
       this.#notLive = error.message.replaceAll('`', '').replace(/\.$/, '');
+      byID('result').classList.toggle('is-read-only', this.isReadOnly);
+      if (this.second.isOpen) this.second.close();
+      this.groups.follow();
       return this.#open();
     }
     if (error.status === 401) return this.renew();

@@ -198,7 +198,7 @@ export class PredicateField {
     if (items.length === 0) return this.#close();
     replace(this.#list, items.map(({ insert, about }, index) => h('li', {
       role: 'option', id: `completion-${index}`, 'aria-selected': 'false',
-      onpointerdown: (event) => { event.preventDefault(); this.#accept(index); } },
+      onpointerdown: (event) => event.preventDefault(), onclick: () => this.#accept(index) },
     h('span', { class: 'insert' }, insert.trim()), h('span', { class: 'about' }, about))));
     this.#list.hidden = false;
     this.#place(start);

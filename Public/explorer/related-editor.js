@@ -6,6 +6,7 @@
 import { debounce, h, replace } from './dom.js';
 import { onKey } from './editors.js';
 import { MOST } from './names.js';
+import { isSameID } from './row-key.js';
 
 let lists = 0;
 
@@ -101,7 +102,7 @@ export class RelatedEditor {
   #show(found, text, failure) {
     const none = this.#column.optional ? [{ id: null, name: 'NULL' }] : [];
     this.#found = text === '' ? [...found, ...none] : found;
-    const isOwn = ({ id }) => String(id) === String(this.#value);
+    const isOwn = ({ id }) => isSameID(id, this.#value);
     this.#chosen = text === '' ? this.#found.findIndex(isOwn) : Math.min(0, found.length - 1);
     this.#note = failure || (found.length >= MOST ? 'Type a name or a key to find others.'
       : text !== '' && found.length === 0 ? 'No row has this name or key.' : '');
@@ -116,7 +117,7 @@ export class RelatedEditor {
     replace(this.#list, this.#found.map(({ id, name, key }, index) => h('li', {
       role: 'option', id: `${this.#name}-${index}`, class: id === null ? 'is-nil' : '',
       'aria-selected': String(index === this.#chosen),
-      onpointerdown: (event) => { event.preventDefault(); this.#take(index, 0); } }, name, key !== undefined && h('small', {}, key))),
+      onpointerdown: (event) => event.preventDefault(), onclick: () => this.#take(index, 0) }, name, key !== undefined && h('small', {}, key))),
     this.#note && h('li', { class: 'choices-note', role: 'option', 'aria-disabled': 'true',
       onpointerdown: (event) => event.preventDefault() }, this.#note));
     const chosen = this.#list.children[this.#chosen];
@@ -154,7 +155,7 @@ export class RelatedEditor {
 
   #take(index, step) {
     const chosen = this.#found[index];
-    if (!chosen || (this.#value !== undefined && String(chosen.id) === String(this.#value))) this.#options.cancel(step);
+    if (!chosen || isSameID(chosen.id, this.#value)) this.#options.cancel(step);
     else this.#options.done(chosen.id, step);
   }
 }

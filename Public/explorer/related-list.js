@@ -4,7 +4,7 @@ import { h, replace } from './dom.js';
 import { number } from './format.js';
 import { PlainFetch } from './plain-fetch.js';
 import { equals } from './predicate-text.js';
-import { RelatedEditor } from './related-editor.js';
+import { searchButton } from './related-editor.js';
 
 /** The most rows that are listed; the others are in the table. */
 const MOST = 20;
@@ -106,17 +106,9 @@ export class RelatedList {
 
   #adder() {
     const { destination } = this.#relationship;
-    const button = h('button', { class: 'button small', type: 'button', onclick: () => begin() }, `Add ${destination}`);
-    const begin = () => {
-      const close = () => holder.replaceChildren(button);
-      const editor = new RelatedEditor({ name: this.name, destination, optional: false }, null, {
-        search: this.#options.search, nameOf: this.#options.nameOf, cancel: close,
-        done: (id) => { close(); this.#add(id); } });
-      holder.replaceChildren(h('span', { class: 'editor' }, editor.element));
-      editor.focus();
-    };
-    const holder = h('span', { class: 'related-holder' }, button);
-    return holder;
+    const { search, nameOf } = this.#options;
+    const button = h('button', { class: 'button small', type: 'button' }, `Add ${destination}`);
+    return searchButton(button, { name: this.name, destination, optional: false }, () => null, { search, nameOf, done: (id) => this.#add(id) });
   }
 
   #add(id) {

@@ -4,9 +4,8 @@ import { h, replace } from './dom.js';
 import { number } from './format.js';
 import { own } from './json.js';
 
-/** The saves of one answer, and the most answers that are read. */
+/** The saves of one answer. */
 const PAGE = 1000;
-const PAGES = 50;
 const SHOWN = 100;
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', hour12: false });
@@ -65,15 +64,15 @@ export class RowHistory {
   }
 
   async #readOn() {
-    for (let page = 0; page < PAGES; page += 1) {
+    while (this.#isOpen) {
       const since = this.#since === null ? '' : `&since=${encodeURIComponent(this.#since)}&wait=0`;
       const { data } = await this.#page.client.transport.json({
         path: `/v1/changes?limit=${PAGE}${since}`, signal: this.#abort.signal });
       this.#since = data.to;
       this.#read += data.saves.length;
-      this.#entries.push(...data.saves.flatMap((save) => this.#own(save)));
+      this.#entries = [...this.#entries, ...data.saves.flatMap((save) => this.#own(save))].slice(-SHOWN);
       if (data.saves.length === 0) return;
-      replace(this.#body, h('p', { class: 'quiet' }, `${number(this.#read)} saves read …`));
+      this.#draw(`${number(this.#read)} saves read …`);
     }
   }
 
@@ -88,11 +87,11 @@ export class RowHistory {
     return update ? [{ at, text: update.properties.join(', ') || 'changed' }] : [];
   }
 
-  #draw() {
-    const newest = this.#entries.slice(-SHOWN).reverse();
-    replace(this.#body, newest.length === 0
-      ? h('p', { class: 'quiet' }, `No change of this row in the last ${number(this.#read)} saves.`)
-      : h('ul', {}, newest.map(({ at, text }) => h('li', {},
-        h('time', { datetime: at }, when.format(new Date(at))), h('span', {}, text)))));
+  /** @param progress the text while it is read on. */
+  #draw(progress) {
+    const newest = this.#entries.toReversed();
+    const text = progress ?? (newest.length === 0 && `No change of this row in the last ${number(this.#read)} saves.`);
+    replace(this.#body, text && h('p', { class: 'quiet' }, text), newest.length > 0 && h('ul', {}, newest.map(({ at, text: change }) => h('li', {},
+      h('time', { datetime: at }, when.format(new Date(at))), h('span', {}, change)))));
   }
 }

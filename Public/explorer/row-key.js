@@ -18,6 +18,9 @@ export function distinguish(sections) {
   }
 }
 
+/** True if two keys are the same: a key may be a number and its text. NULL, the key of no row, is no text. */
+export const isSameID = (one, other) => ((one ?? null) === null || (other ?? null) === null ? one === other : String(one) === String(other));
+
 /** The row with an id; of several the one that is like `item`. undefined if there is none. */
 export function rowLike(items, id, item) {
   const found = items.filter((each) => String(each.id) === String(id));

@@ -9,7 +9,7 @@ const WAIT = 25;
 const PAUSE = 5_000;
 
 /** The history of the store that a token belongs to. */
-const historyOf = (token) => token.split('-')[0];
+export const historyOf = (token) => token.split('-')[0];
 
 /**
  * Calls `onSaves(saves)` for every answer that names some, while the page is seen. Calls `onReset()` after

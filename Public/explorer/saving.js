@@ -7,6 +7,14 @@ import { listOf, saveChanges } from './staged.js';
 /** True for an error of a change whose row does not exist. */
 export const isGone = ({ code, property }) => !property && ['no-such-object', 'unknown-id'].includes(code);
 
+/** A conflict of one property, or of an object as a whole, as lines of three values. */
+export function sides({ property, stored, given }, change) {
+  const names = property ? [property] : Object.keys(change.values ?? {});
+  const at = (side, name) => (property ? side : own(side, name));
+  return names.map((name) => ({ property: name, seen: own(change.seen ?? change.base, name), stored: at(stored, name),
+    given: change.kind === 'delete' ? 'delete the row' : at(given, name) ?? own(change.values, name) }));
+}
+
 export class Saving {
   isBusy = false;
   #client;
@@ -41,8 +49,8 @@ export class Saving {
     const changes = saveChanges(list);
     const sentAt = performance.now();
     try {
-      const { token } = await this.#client.save(changes, { idempotencyKey: this.#staged.keyOf(changes) });
-      this.#staged.saved(taken);
+      const { token, ids = {} } = await this.#client.save(changes, { idempotencyKey: this.#staged.keyOf(changes) });
+      this.#staged.saved(taken, ids);
       this.#page.saved(token, sentAt);
       this.#page.complain(null);
     } catch (error) {
@@ -82,15 +90,8 @@ export class Saving {
     return { count: others.length, save: () => this.save(others) };
   }
 
-  /** A conflict of one property, or of an object as a whole, as lines of three values. */
-  #sides({ property, stored, given }, change) {
-    const names = property ? [property] : Object.keys(change.values ?? {});
-    const at = (side, name) =>
-      (side !== null && typeof side === 'object' && Object.hasOwn(side, name) ? side[name] : property && side);
-    return names.map((name) => ({
-      change, property: name, title: this.#page.nameOf(change), seen: own(change.seen ?? change.base, name),
-      stored: at(stored, name),
-      given: change.kind === 'delete' ? 'delete the row' : at(given, name) ?? own(change.values, name) }));
+  #sides(conflict, change) {
+    return sides(conflict, change).map((side) => ({ change, title: this.#page.nameOf(change), ...side }));
   }
 
   #resolve(chosen) {

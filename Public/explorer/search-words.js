@@ -40,7 +40,7 @@ const allOf = (conditions) =>
 
 function anywhere(word, schema, entity) {
   const { attributes, idType } = schema.entity(entity);
-  const texts = [...attributes.filter(({ type }) => type === 'string').map(({ name }) => name),
+  const texts = [...attributes.filter(({ type }) => type === 'string' || type === 'uri').map(({ name }) => name),
     ...(idType === 'string' ? ['id'] : [])];
   const list = texts.map((name) => `${nameText(name)} CONTAINS[cd] ${quoted(word)}`);
   if (/^-?\d+(\.\d+)?$/.test(word)) {

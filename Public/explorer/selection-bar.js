@@ -126,7 +126,10 @@ export class SelectionBar {
     const show = (id) => {
       chosen = id;
       const text = id === undefined ? 'choose …' : lookups.nameOf(column.destination, id) ?? String(id ?? 'NULL');
-      replace(holder, h('button', { class: 'related-value', type: 'button', onclick: search }, text));
+      const button = h('button', { class: 'related-value', type: 'button', onclick: search }, text);
+      const hadFocus = holder.contains(document.activeElement);
+      replace(holder, button);
+      if (hadFocus) button.focus();
     };
     const search = () => {
       const editor = new RelatedEditor(column, undefined, { ...lookups, done: show, cancel: () => show(chosen) });

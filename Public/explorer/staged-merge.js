@@ -1,7 +1,7 @@
 // Staged changes of two times → one set of changes: those of a save that failed, and those that were made
 // while it was sent.
 
-import { isSame } from './json.js';
+import { isSame, own } from './json.js';
 
 /** The changes `{objects, inserts}` of both; of one property the later value counts, on the earlier base. */
 export function merged(earlier, later) {
@@ -19,8 +19,8 @@ export function merged(earlier, later) {
 
 /** The later change was made on values that were not stored: the earlier base is what the store has. */
 function mergedChange(earlier, later) {
-  const values = { ...earlier.values };
-  for (const [name, value] of Object.entries(later.values ?? {})) values[name] = mergedValue(values[name], value);
+  const values = { ...earlier.values, ...Object.fromEntries(Object.entries(later.values ?? {})
+    .map(([name, value]) => [name, mergedValue(own(earlier.values, name), value)])) };
   const base = { ...later.base, ...earlier.base };
   for (const name of Object.keys(values)) {
     if (!Object.hasOwn(base, name) || !isSame(base[name], values[name])) continue;

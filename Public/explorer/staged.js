@@ -14,6 +14,8 @@ export class Staged {
   #inserts = [];
   /** The changes that are being saved: kept over a reload as well. */
   #taken = nothing();
+  /** The ids that the store gave to new rows, by their temporary ids: a cell that is open meanwhile is staged later. */
+  #ids = new Map();
   /** The last save that was sent, as `{digest, key}`: sent again it has the same idempotency key. */
   #attempt = null;
   #onChange;
@@ -100,7 +102,8 @@ export class Staged {
   }
 
   /** Stages a value; the one that was seen first is what the save is based on. */
-  set(entity, item, name, value) {
+  set(entity, shown, name, value) {
+    const item = this.#stored(shown);
     const former = this.#objects.get(key(entity, item.id)) ?? { entity, id: item.id, item };
     const base = { [name]: own(item, name), ...former.base };
     const values = { ...former.values, [name]: value };
@@ -116,10 +119,16 @@ export class Staged {
    *
    * @param seen the values on which the deletion is based: another save of one of them is a conflict.
    */
-  toggleDeletion(entity, item, seen) {
+  toggleDeletion(entity, shown, seen) {
+    const item = this.#stored(shown);
     const former = this.of(entity, item.id);
     if (former?.isDeleted) this.#put(entity, item.id, { ...former, isDeleted: false });
     else this.#put(entity, item.id, { base: {}, ...former, entity, id: item.id, item, seen, isDeleted: true });
+  }
+
+  /** The item with the id that the store gave, where it was shown before that. */
+  #stored(item) {
+    return this.#ids.has(item.id) ? { ...item, id: this.#ids.get(item.id) } : item;
   }
 
   /** Stages a new row, in place of the one with this temporary id. */
@@ -166,8 +175,8 @@ export class Staged {
     return this.#attempt.key;
   }
 
-  /** The changes that were taken are saved. */
-  saved({ objects, inserts }) {
+  /** The changes that were taken are saved. @param ids those that the store gave, by temporary ids. */
+  saved({ objects, inserts }, ids = {}) {
     this.#taken = nothing();
     this.#attempt = null;
     // They may have been read from the storage meanwhile.
@@ -175,6 +184,9 @@ export class Staged {
       if (isSame(this.#objects.get(name)?.values, values)) this.#objects.delete(name);
     }
     this.#inserts = this.#inserts.filter(({ temporaryID }) => !inserts.some((insert) => insert.temporaryID === temporaryID));
+    for (const [temporaryID, id] of Object.entries(ids)) this.#ids.set(temporaryID, id);
+    this.#objects = new Map([...this.#objects].map(([name, change]) => (Object.hasOwn(ids, change.id)
+      ? [key(change.entity, ids[change.id]), { ...change, id: ids[change.id], item: this.#stored(change.item) }] : [name, change])));
     this.#changed();
   }
 

@@ -1,13 +1,13 @@
 // Changes of a view's texts: another sort, a further condition.
 
 import { joined, nameText, quoted } from './predicate-text.js';
-import { sortsBy, sortTerms, sortText } from './sort-terms.js';
+import { directionOf, sortsBy, sortTerms, sortText } from './sort-terms.js';
 
 /** `sort` after a column's head was pressed: by that path, turned round where it was there before. */
 export function sortedBy(sort, path, isFurther) {
   const terms = sortTerms(sort);
   const former = terms.find((term) => sortsBy(term, path));
-  const next = former === undefined ? path : former.startsWith('-') ? former.slice(1) : `-${former}`;
+  const next = former === undefined ? path : directionOf(former, path) === 'descending' ? former.slice(1) : `-${former}`;
   if (!isFurther) return sortText([next]);
   const all = former === undefined ? [...terms, next]
     : terms.map((term) => (term === former ? next : term));

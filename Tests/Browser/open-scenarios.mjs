@@ -189,7 +189,7 @@ async function severalRows({ browser, server }) {
     document.querySelector('.batch-value .related-value').click();
   });
   await page.until(() => document.querySelector('.batch-value .choices .is-nil'), { what: 'NULL is offered' });
-  await page.run(() => document.querySelector('.batch-value .choices .is-nil').dispatchEvent(new PointerEvent('pointerdown', { cancelable: true })));
+  await page.run(() => document.querySelector('.batch-value .choices .is-nil').click());
   await page.click('.batch-editor .primary');
   assert.deepEqual(await page.run(stagedValues), [{ owner: null }, { owner: null }]);
   await page.run(() => [...document.querySelectorAll('.selection-bar .button')].find(({ textContent }) => /JSON/.test(textContent)).click());

@@ -8,12 +8,12 @@ import { existsSync, readdirSync } from 'node:fs';
 
 /** Runs until its standard input ends. */
 const supervise = `
+  trap '' INT TERM HUP PIPE
   umask 077
   mkdir -m 700 "$2" || exit 1
   "$1/initdb" -D "$2/data" -U tester -A trust -E UTF8 --no-locale --no-sync >"$2/log" 2>&1 || exit 1
   "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off >>"$2/log" 2>&1 </dev/null &
   server=$!
-  trap '' INT TERM HUP
   until "$1/pg_isready" -q -h "$2" 2>/dev/null; do
     kill -0 $server 2>/dev/null || exit 1
     sleep 0.05

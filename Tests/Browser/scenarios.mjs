@@ -12,6 +12,7 @@ import { clientScenarios } from './client-scenarios.mjs';
 import { columnScenarios } from './column-scenarios.mjs';
 import { controlScenarios } from './control-scenarios.mjs';
 import { cursorScenarios } from './cursor-scenarios.mjs';
+import { detailScenarios } from './detail-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
@@ -327,7 +328,7 @@ export const scenarios = {
   ...todoScenarios, ...todoTypingScenarios,
   ...clientScenarios, ...packageScenarios,
   ...frameworksScenarios, ...manualScenarios,
-  ...editingScenarios, ...cursorScenarios, ...newRowScenarios,
+  ...editingScenarios, ...cursorScenarios, ...newRowScenarios, ...detailScenarios,
   ...fileScenarios, ...rowScenarios, ...findingScenarios, ...tableScenarios, ...columnScenarios, ...groupScenarios, ...apiScenarios, ...accessibilityScenarios, ...hostileScenarios, ...blobScenarios,
   ...openScenarios, ...storeScenarios, ...sessionScenarios, ...chinookScenarios, ...postgresScenarios, ...accessScenarios, ...viewScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
