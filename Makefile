@@ -1,5 +1,5 @@
 # LiveFetch: every way to build, try and check it. `make` alone lists them.
-# Needs Swift 6.1 or later; the C libraries are installed by `make deps`.
+# Needs Swift 6.1 or later; `make test` needs 6.2. The C libraries are installed by `make deps`.
 
 PORT ?= 8080
 ONLY ?=
@@ -134,9 +134,11 @@ harden: deps ## attacks by `fuzz`, `chaos` and schemathesis, an hour each or SEC
 	@seconds=$(if $(filter command,$(origin SECONDS)),$(SECONDS),3600); \
 	  program="$$(swift build -c release --show-bin-path)/livefetch"; failed=0; \
 	  bash Tests/Fuzz/run --each $$seconds || failed=1; \
-	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
+	  rm -f .build-asan/report.*; \
+	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:log_path=$$PWD/.build-asan/report \
 	    python3 Tests/Faults/run.py --soak --each $$seconds --only R8,TOKENS \
 	    "$$($(SANITIZED) --show-bin-path)/livefetch" || failed=1; \
+	  head -n 40 .build-asan/report.* 2> /dev/null; \
 	  python3 Tests/Faults/run.py --soak --each $$seconds --only R9,DAMAGE "$$program" || failed=1; \
 	  .build-openapi/bin/python Tests/OpenAPI/generated.py "$$program" \
 	    .build-openapi/bin/schemathesis $$seconds || failed=1; \
@@ -148,7 +150,7 @@ chaos: deps ## do faults to real servers, a few minutes (ONLY=R1,R2 for some; AR
 	@python3 Tests/Faults/run.py $(if $(ONLY),--only $(ONLY)) $(ARGS) \
 	  "$$(swift build -c release --show-bin-path)/livefetch"
 
-soak: ## the same in its long forms, an hour, or SECONDS each (ONLY, ARGS="--kills 500")
+soak: ## the same in its long forms, about three hours, or SECONDS each (ONLY, ARGS="--kills 500")
 	@$(MAKE) chaos \
 	  ARGS="--soak $(if $(filter command,$(origin SECONDS)),--each $(SECONDS)) $(ARGS)"
 

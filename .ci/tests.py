@@ -15,17 +15,26 @@ import xml.etree.ElementTree as xml
 
 
 def memory():
-    """The variable for temporary files in memory, if there is room: most tests wait for a disk otherwise."""
+    """The folder of files in memory, if there is room: most tests wait for a disk otherwise. None for the usual
+    folder, also if TMPDIR names it."""
     folder = "/dev/shm"
     has_room = os.access(folder, os.W_OK) and shutil.disk_usage(folder).free >= 4 << 30
-    return {"TMPDIR": folder} if has_room and "TMPDIR" not in os.environ else {}
+    return folder if has_room and "TMPDIR" not in os.environ else None
 
 
 def run(arguments, report, **environment):
-    """Runs tests, shows their output, and returns the exit status and the lines about failures."""
+    """Runs tests in a temporary folder, because some tests and the toolchain leave files there. Shows their
+    output, and returns the exit status and the lines about failures."""
+    with tempfile.TemporaryDirectory(dir=memory(), ignore_cleanup_errors=True) as folder:
+        # As root, PostgreSQL runs as another user.
+        os.chmod(folder, 0o1777)
+        return run_in(folder, arguments, report, environment)
+
+
+def run_in(folder, arguments, report, environment):
     command = ["swift", "test", "--skip-build", "--xunit-output", report, *arguments]
     problems = []
-    environment = {**os.environ, **memory(), **environment}
+    environment = {**os.environ, "TMPDIR": folder, **environment}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
     ) as process:

@@ -16,6 +16,8 @@ from live import Held, poll
 
 CALLERS = 10_000
 ANDORRA = f"{CITY}/3041563"
+# A caller has 23 cities: windows of the same length are compared.
+TEN = {**FETCH, "limit": 10}
 SECRET = b"the secret of the benchmark's JWTs, over 32 bytes"
 OWN = "owner == $user.id"
 RULES = {
@@ -71,9 +73,13 @@ def servers(bench):
     )
 
 
-def token(server, user):
+def answer(server, path, user):
     headers = {"Authorization": f"Bearer {jwt(user)}"}
-    return json.loads(ask(server.url + "/v1", headers=headers)[1])["token"]
+    return json.loads(ask(server.url + path, headers=headers)[1])
+
+
+def token(server, user):
+    return answer(server, "/v1", user)["token"]
 
 
 def p13(bench):
@@ -86,22 +92,34 @@ def p13(bench):
     beside_many(bench, ruled, plain, everyone)
 
 
-def written(user, minimum, **more):
+def written(user, bound, operator=">=", fetch=FETCH):
     """The fetch with the rule's condition in its predicate."""
-    where = f"owner == '{user}' AND population >= {minimum}"
-    path = query(CITY, where=where, **{**FETCH, **more})
+    path = query(CITY, where=f"owner == '{user}' AND population {operator} {bound}", **fetch)
     return path.replace("%7Bn%7D", "{n}").replace("%7Bc%7D", "{c}")
+
+
+def ten(bound):
+    """The ten largest cities up to a population, which a caller has as well as everyone."""
+    return query(CITY, where=f"population <= {bound}", **TEN).replace("%7Bn%7D", "{n}")
+
+
+def check_count(server, path):
+    user = owner(SHANGHAI)
+    path = path.replace("{n}", "1000000").replace("{c}", user.removeprefix("u"))
+    count = answer(server, path, user)["count"]
+    assert count == TEN["limit"], f"{count} items in an answer of {path}"
 
 
 def fetches(bench, ruled, plain, everyone):
     wrk = Wrk(32, bench.seconds)
     rate = partial(wrk.rate, credentials=credentials("callers", (f"u{i}" for i in range(CALLERS))))
-    # A caller has 23 cities: answers of the same length are compared.
-    ten = query(CITY, where="population >= {n}", **{**FETCH, "limit": 10}).replace("%7Bn%7D", "{n}")
+    path, own = ten("{n}"), written("u{c}", "{n}", "<=", TEN)
+    for server in (ruled, plain, everyone):
+        check_count(server, own if server is plain else path)
     seen = bench.contest(
-        ours=lambda: rate(ruled, ten),
-        plain=lambda: rate(plain, written("u{c}", "{n}", limit=10)),
-        all=lambda: rate(everyone, ten),
+        ours=lambda: rate(ruled, path),
+        plain=lambda: rate(plain, own),
+        all=lambda: rate(everyone, path),
     )
     name = "in the predicate"
     table.row("P13", p13.__doc__, "/s", seen["ours"], seen["plain"], name, at_least=0.77)
@@ -113,15 +131,20 @@ def one_diff(bench, ruled, plain, everyone):
     user = owner(SHANGHAI)
     caller = credentials("owner", [user])
 
+    # Shanghai is the largest city of its owner and of everyone, before and after the saves.
+    path, own = ten(30_000_000), written(user, 30_000_000, "<=", TEN)
+    for server in (ruled, plain, everyone):
+        check_count(server, own if server is plain else path)
+
     def last(server, path):
         path += "&wait=60&since={token}"
         save = "PATCH", SHANGHAI, CHANGE
         return poll(server, 1, 50, path, token(server, user), *save, credentials=caller)[2]
 
     seen = bench.contest(
-        ours=lambda: last(ruled, city_fetch(1_000_000)),
-        plain=lambda: last(plain, written(user, 1_000_000)),
-        all=lambda: last(everyone, city_fetch(1_000_000)),
+        ours=lambda: last(ruled, path),
+        plain=lambda: last(plain, own),
+        all=lambda: last(everyone, path),
     )
     what = "  one save until its diff is at one client"
     table.row("", what, "µs", seen["ours"], seen["plain"], "in the predicate", at_most=1.3)

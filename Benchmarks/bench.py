@@ -12,7 +12,6 @@ import argparse
 import subprocess
 import sys
 import traceback
-import urllib.error
 from pathlib import Path
 
 import contest
@@ -62,7 +61,7 @@ def main():
         bench = contest.Bench(base, program, given.rounds, given.seconds)
         try:
             figures.ALL[name](bench)
-        except (Missing, OSError, KeyError, ValueError, urllib.error.URLError) as problem:
+        except Exception as problem:
             table.not_measured(name, figures.ALL[name].__doc__, str(problem) or repr(problem))
             if isinstance(problem, Failed) or not isinstance(problem, Missing):
                 traceback.print_exc(limit=-2)

@@ -2,11 +2,10 @@
 
 import shutil
 import sqlite3
-import subprocess
 import time
 
 import table
-from harness import RUN, Missing, output_of
+from harness import RUN, Missing, fresh_copy, output_of
 
 
 def p9(bench):
@@ -15,16 +14,16 @@ def p9(bench):
         raise Missing("the sqlite3 shell is not installed")
     cities = _csv(bench.base)
     empty = _without_cities(bench.base)
-    followed = _copy(empty, "followed.sqlite")
+    followed = fresh_copy(empty, "followed.sqlite")
     if bench.program:
         bench.serve(followed).stop()
 
     def ours():
-        target = _copy(followed, "ours.sqlite")
+        target = fresh_copy(followed, "ours.sqlite")
         return _seconds([bench.program, "import", target, cities, "--into", "City", "--quiet"])
 
     def theirs():
-        target = _copy(empty, "theirs.sqlite")
+        target = fresh_copy(empty, "theirs.sqlite")
         return _seconds(["sqlite3", target, f".import --csv --skip 1 '{cities}' City"])
 
     seen = bench.contest(ours=ours, theirs=theirs)
@@ -41,7 +40,7 @@ def p9(bench):
 
 def _seconds(command):
     start = time.monotonic()
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
+    output_of(command)
     return time.monotonic() - start
 
 
@@ -52,16 +51,10 @@ def _csv(base):
 
 
 def _without_cities(base):
-    empty = _copy(base, "empty.sqlite")
+    empty = fresh_copy(base, "empty.sqlite")
     store = sqlite3.connect(empty)
     store.execute("DELETE FROM City")
     store.commit()
     store.execute("VACUUM")
     store.close()
     return empty
-
-
-def _copy(source, name):
-    for suffix in ("-wal", "-shm"):
-        (RUN / f"{name}{suffix}").unlink(missing_ok=True)
-    return shutil.copy(source, RUN / name)

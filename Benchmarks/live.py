@@ -3,7 +3,6 @@
 import json
 import socket
 import subprocess
-import time
 from functools import partial
 
 import pocketbase

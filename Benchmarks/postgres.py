@@ -36,10 +36,11 @@ class Cluster:
     """A PostgreSQL server; its programs run as the user that owns the data."""
 
     def __init__(self):
-        found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"),
+                       key=lambda path: float(path.parts[-3]), reverse=True)
         if not found:
             raise Missing("PostgreSQL is not installed")
-        self.programs = found[0]
+        self.programs = found[0].parent
         # The path of a socket has at most 107 bytes.
         self.folder = Path(output_of(["mktemp", "-d", "/tmp/livefetch-bench-XXXXXX"]).strip())
         self.process = self.log = None

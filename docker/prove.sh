@@ -65,6 +65,7 @@ cp -R "$work/out/." "$root/"
 step "has the licence of each library in the program"
 licences=$root/opt/livefetch/copyright
 grep -q '^MIT License$' "$licences" || fail "not the licence of the project"
+[ -s Package.resolved ] || fail "no Package.resolved, which names the libraries"
 for name in $(sed -n 's/.*"identity" : "\(.*\)",/\1/p' Package.resolved) swift; do
   grep -q "^---- $name/LICENSE" "$licences" || fail "no licence of $name"
 done

@@ -2,7 +2,6 @@
 is never made, and the memory of answers and bodies has a bound."""
 
 import http.client
-import json
 import signal
 import socket
 import sqlite3
@@ -170,7 +169,6 @@ def unread(program, folder, flags, count=16):
             head = client.recv(12).decode()
             heads[head[9:]] = heads.get(head[9:], 0) + 1
         memory = server.memory() - before
-        began = time.monotonic()
         small = ask(server, "GET", target("tree", {}))[1]
         for client in sockets:
             client.close()

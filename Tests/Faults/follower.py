@@ -24,9 +24,9 @@ class Follower(threading.Thread):
             connection, self.fresh = Connection(self.server), False
             try:
                 self.follow(connection)
-            except (Wrong, Refused) as fault:
+            except (Wrong, Refused, ValueError) as fault:
                 self.note(fault)
-            except (OSError, http.client.HTTPException, ValueError):
+            except (OSError, http.client.HTTPException):
                 time.sleep(0.02)  # the server is gone, or went in the middle of an answer
             finally:
                 connection.close()

@@ -12,6 +12,7 @@ import urllib.parse
 from prober import Prober, compared
 from report import Result
 from server import Server, create
+from waiting import until
 from wire import request, send
 
 SCHEMA = """
@@ -220,7 +221,8 @@ class Dawdlers(threading.Thread):
             one.close()
 
 
-def run(program, folder, seconds):
+def run(program, folder, seconds, closing=0):
+    """`closing`: seconds after the load until the clients that never finish are cut off; 0: not judged."""
     file, public, secret = folder / "hostile.sqlite", folder / "public", b"not for everyone"
     public.mkdir()
     (folder / "secret.txt").write_bytes(secret)
@@ -235,12 +237,14 @@ def run(program, folder, seconds):
         prober = Prober(server, "city", "id")
         time.sleep(seconds / 2)
         before, dawdlers = prober.take(), Dawdlers(server.port, 500)
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
             for data in SMUGGLED[-3:]:
                 send(server.port, data, until_closed=True)
             time.sleep(0.05)
         figure = compared(before, prober.take(), faults)
+        if closing and until(lambda: not dawdlers.sockets, closing) is None:
+            faults.append(f"{len(dawdlers.sockets)} clients that never finish are not cut off")
         dawdlers.end()
         prober.end()
         faults += prober.faults

@@ -6,6 +6,7 @@ and no snapshot, and holds what a fresh snapshot says."""
 
 import http.client
 import random
+import shutil
 import signal
 import sqlite3
 import threading
@@ -40,9 +41,9 @@ class Saver(threading.Thread):
                 connection = Connection(self.server, timeout=10)
                 while self.saving.is_set() and not self.ended:
                     self.save(connection)
-            except Refused as fault:
+            except (Refused, ValueError) as fault:
                 self.faults.append(f"save: {fault}")
-            except (OSError, http.client.HTTPException, ValueError):
+            except (OSError, http.client.HTTPException):
                 time.sleep(0.02)
             self.busy = False
             connection.close()
@@ -73,8 +74,19 @@ def queries():
         yield query
 
 
+def copy(file, folder):
+    """A copy of the file and its log as the kill left them. In the file itself SQLite would write the log
+    back and delete it, and the server would not start on that log."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name in (file.name, file.name + "-wal"):
+        if (file.parent / name).exists():
+            shutil.copy(file.parent / name, folder / name)
+    return folder / file.name
+
+
 def check(file, savers, seen):
-    """The file as the kill left it: what is wrong with it, as text."""
+    """What is wrong with the file, as text."""
     database = sqlite3.connect(file)
     faults = []
     outcome = database.execute("PRAGMA integrity_check").fetchone()[0]
@@ -115,7 +127,7 @@ def run(program, folder, kills, seed, seconds=None):
             saving.clear()
             while any(saver.busy for saver in savers):
                 time.sleep(0.005)
-            faults += check(file, savers, seen)
+            faults += check(copy(file, folder / "copy"), savers, seen)
             server.start()
         faults += compare(server, watchers, within=20)
         faults += check(file, savers, {})

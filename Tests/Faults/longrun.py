@@ -72,6 +72,10 @@ class Visitor(Follower):
             return
         super().note(fault)
 
+    def replace(self, snapshot):
+        self.changed += 1
+        self.view.begin(snapshot)
+
 
 def query(chance):
     writer = chance.randrange(WRITERS)

@@ -101,7 +101,10 @@ class Saver(threading.Thread):
                 if not self.tolerance.admits(refused):
                     self.faults.append(f"save: {refused}")
                     break
-            except (OSError, http.client.HTTPException, ValueError):
+            except ValueError as fault:
+                self.faults.append(f"save: {fault}")
+                break
+            except (OSError, http.client.HTTPException):
                 pass
             if time.monotonic() > latest:
                 self.faults.append("a save is not answered for 90 s")

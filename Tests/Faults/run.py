@@ -80,7 +80,8 @@ def targets(given):
         "R7": lambda folder: outsider.run(
             program, folder, of(given.commits, 200, 5000), seed, each),
         "R8": lambda folder: fuzz.run(program, folder, lasting(None, 10, 600), seed, given.slow),
-        "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
+        "R9": lambda folder: hostile.run(
+            program, folder, lasting(None, 6, 60), closing=60 if given.soak else 0),
         "R10": lambda folder: expensive(
             program, folder, 4 if given.soak else 1, lasting(None, 8, 60)),
         "R11": lambda folder: crowded.run(program, folder),

@@ -16,12 +16,20 @@ from wire import request, send
 SECRET = b"a secret of the tests that is over 32 bytes long"
 # Longer heads are refused while they arrive; the answer is lost where the client still sends.
 HEAD = 6000
+ALLOWANCE = 30  # seconds that the server adds at both ends, for clocks that differ
 SCHEMA = """CREATE TABLE note(id INTEGER PRIMARY KEY, owner TEXT);
 INSERT INTO note VALUES (1, 'ann'), (2, 'bob');"""
 RULES = {"entities": {"note": {"access": {
     "read": "owner == $user.id OR 'hr' IN $user.roles OR owner == $user.claims.team.name"}}}}
 CLAIMS = {"sub": "ann", "scope": "read", "exp": 1 << 33, "roles": ["x"], "team": {"name": "x"}}
 NAMES = ["sub", "scope", "exp", "nbf", "iat", "iss", "aud", "roles", "team", "name", "kid", "jti"]
+
+
+def is_current(claims):
+    """False if a number says that the token has expired, or is not valid yet."""
+    now = time.time()
+    exp, nbf = (claims[name] if type(claims.get(name)) in (int, float) else now for name in ("exp", "nbf"))
+    return exp > now - ALLOWANCE and nbf < now + ALLOWANCE
 
 
 def encoded(data):
@@ -40,7 +48,8 @@ class Maker:
 
     def value(self, depth=0):
         simple = [None, True, False, 0, -1, 1, 2**31, 2**53, 2**63, -(2**63), 10**40, 1e308, 0.5, "", "ann",
-                  "bob", "hr", "read", "read write admin", "\x00", "é\U0001f600", "x" * 3000, "1", "'", "$user"]
+                  "bob", "hr", "read", "read write admin", "\x00", "é\U0001f600", "x" * 3000, "1", "'", "$user",
+                  int(time.time()) - 3600, int(time.time()) + 3600]
         kind = self.chance.randrange(8 if depth < 4 else 6)
         if kind < 6:
             return self.pick(simple)
@@ -78,7 +87,7 @@ class Maker:
             return signed(header, CLAIMS), True
         if kind == 3:
             claims = CLAIMS | {self.pick(NAMES): self.value() for _ in range(self.chance.randint(1, 4))}
-            return signed(header, claims), True
+            return signed(header, claims), is_current(claims)
         if kind == 4:
             body = self.pick([b"", b"null", b"[]", b"{", b'{"a":1,"a":2}', b"\xff", b"[" * 5000, b'{"sub":1e999}'])
             # Without a scope a verified token is 403.

@@ -46,9 +46,9 @@ def run(program, folder, cycles, seconds=None):
 
 
 def wave(server, query, token, count, reset):
-    group = WaitingClients(server.port, target("item", query))
+    before, group = server.descriptors(), WaitingClients(server.port, target("item", query))
     group.open(count, token)
     group.serve(0.1)
-    held = until(lambda: server.descriptors() >= count, 10)
+    held = until(lambda: server.descriptors() >= before + count - SPARE, 10)
     group.close_all(reset)
     return held is not None

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import pathlib
 import re
 import signal
 import sys
@@ -113,7 +112,7 @@ def check_restarts(servers, client, primary):
     """Ends each server, the last one by SIGKILL, and starts it again, while one client saves and two
     follow. Each server gets requests again before the next one ends."""
     proxy = types.SimpleNamespace(host="127.0.0.1", port=client.port, headers=client.headers)
-    watchers, seen = [], []
+    watchers = []
     for stream in (False, True):
         watcher = Watcher(proxy, "note", {"sort": "id", "select": "text"}, stream=stream)
         watcher.inserted = []

@@ -17,7 +17,7 @@ ACCESS = re.compile(r"^  (?:Previous |Modifying |Read|Write|[Rr]ead|[Ww]rite|.*a
 def reports(folder):
     for file in sorted(Path(folder).iterdir()):
         for part in re.split(r"^={18}\n", file.read_text(errors="replace"), flags=re.M):
-            if "WARNING: ThreadSanitizer" in part or "ERROR: AddressSanitizer" in part:
+            if re.search(r"(WARNING|ERROR|FATAL): (Thread|Address)Sanitizer", part):
                 yield part
 
 

@@ -82,6 +82,7 @@ public final class PostgresServer: Sendable {
   /// databases between two requests of a test; for the same reason the log is flushed soon, so that no read
   /// commits something to have it flushed.
   private static let script = """
+    trap '' INT TERM HUP PIPE
     umask 077
     mkdir -m 700 "$2" || exit 1
     if [ "$3" ]; then
@@ -95,7 +96,6 @@ public final class PostgresServer: Sendable {
       -c autovacuum=off -c wal_writer_delay=1ms -c wal_writer_flush_after=0 \
       -c deadlock_timeout=100ms >>"$2/log" 2>&1 </dev/null &
     server=$!
-    trap '' INT TERM HUP
     until "$1/pg_isready" -q -h "$2" 2>/dev/null; do
       kill -0 $server 2>/dev/null || exit 1
       sleep 0.05
