@@ -42,9 +42,10 @@ struct LiveFetchCommand: ParsableCommand {
   /// Runs the program.
   static func main() {
     setMmapThreshold(1 << 20)
-    // A file that is opened later would take the place of a closed standard stream.
+    // A file that is opened later would take the place of a closed standard stream. Reading and writing fail as
+    // they do on a closed one.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-      _ = open("/dev/null", O_RDWR)
+      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
     let arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "help", let unknown = unknownTopic(arguments.dropFirst()) {

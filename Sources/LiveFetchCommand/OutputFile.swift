@@ -35,6 +35,17 @@ struct OutputFile {
     let path: String
     /// The output's path, without links.
     let finalPath: String
+
+    /// Gives the file its name. Returns false and sets `errno` if that fails.
+    func complete() -> Bool {
+      defer { UnfinishedFiles.remove(path) }
+      return rename(path, finalPath) == 0
+    }
+
+    func delete() {
+      unlink(path)
+      UnfinishedFiles.remove(path)
+    }
   }
 
   /// Creates a draft of the file. The caller closes its descriptor. Standard output, a device or a pipe
@@ -53,7 +64,10 @@ struct OutputFile {
         UnfinishedFiles.add(draft.path)
         return (Terminal(descriptor), draft)
       }
-      guard errno == EEXIST else { throw unwritable() }
+      guard errno == EEXIST else {
+        guard errno == EACCES else { throw unwritable() }
+        throw failure("\(path): cannot be written: its folder may not be written", .failed)
+      }
       number += 1
       draft = Draft(path: "\(finalPath).partial-\(number)", finalPath: finalPath)
     }

@@ -59,11 +59,11 @@ struct Server {
     TerminationSignal.wait(hangUp: true) { reload.begin() }
     ServiceManager.notify(.stopping)
     backups?.stop()
-    shutDown(host, http)
+    shutDown(host, http, reload)
   }
 
   /// Shuts down within the time limit. Requests that are unanswered by then lose their connections.
-  private func shutDown(_ host: ServiceHost, _ http: HTTPServer) {
+  private func shutDown(_ host: ServiceHost, _ http: HTTPServer, _ reload: SettingsReload) {
     let limit = options.shutdownTimeout
     Thread.detachNewThread {
       Thread.sleep(forTimeInterval: limit)
@@ -73,6 +73,7 @@ struct Server {
       _exit(ExitStatus.failed.rawValue)
     }
     host.drain(within: limit)
+    reload.finish()
     host.awaitStreams(seconds: min(1, limit / 20))
     http.stop(grace: min(2, limit / 10))
     host.close()

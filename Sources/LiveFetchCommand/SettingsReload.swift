@@ -46,6 +46,9 @@ final class SettingsReload: Sendable {
     }
   }
 
+  /// Waits until the reloads that have begun are over. Call it after the host was drained.
+  func finish() { queue.sync {} }
+
   /// Returns the settings as they are now; nil if they cannot be used, which is reported.
   private func read(_ running: ServerOptions) -> ServerOptions? {
     running.readFilesAgain()

@@ -1,5 +1,5 @@
-// SIGTERM, SIGINT and SIGHUP are blocked in every thread; one thread waits for them and calls a closure, or
-// ends the process with status 0.
+// SIGTERM, SIGINT and SIGHUP are blocked in every thread; one thread waits for them and calls a closure, ends
+// the process with status 0, or deletes unfinished files and lets the signal end the process.
 
 import Foundation
 import LiveFetchThreads
@@ -50,13 +50,18 @@ enum TerminationSignal {
     }
   }
 
-  /// Starts a thread that waits for SIGTERM or SIGINT, deletes the ``UnfinishedFiles``, and lets the signal
-  /// end the process. For commands that write files.
+  /// Starts a thread that waits for SIGTERM, SIGINT or SIGHUP, deletes the ``UnfinishedFiles``, and lets the
+  /// signal end the process. For commands that write files. A signal that the caller has the process ignore,
+  /// as `nohup` and `&` in a script do, stays ignored.
   static func deletingUnfinishedFiles() {
-    var signals = signalSet(hangUp: false)
-    pthread_sigmask(SIG_BLOCK, &signals, nil)
-    Thread.detachNewThread {
-      var signals = signalSet(hangUp: false)
+    var awaited = sigset_t()
+    sigemptyset(&awaited)
+    for number in [SIGTERM, SIGINT, SIGHUP] where !isIgnored(number) {
+      sigaddset(&awaited, number)
+    }
+    pthread_sigmask(SIG_BLOCK, &awaited, nil)
+    Thread.detachNewThread { [awaited] in
+      var signals = awaited
       var received: Int32 = 0
       while sigwait(&signals, &received) != 0 {}
       UnfinishedFiles.deleteAll()
@@ -65,8 +70,16 @@ enum TerminationSignal {
     }
   }
 
-  /// Runs `body`. Until it returns, SIGTERM or SIGINT ends the process with status 0, after at most half a
-  /// second for the log; the database rolls back an open transaction. The signals must be blocked.
+  /// True if the process ignores a signal.
+  private static func isIgnored(_ number: Int32) -> Bool {
+    let action = signal(number, SIG_IGN)
+    signal(number, action)
+    return unsafeBitCast(action, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
+  /// Runs `body`. Until it returns, SIGTERM or SIGINT deletes the ``UnfinishedFiles`` and ends the process
+  /// with status 0, after at most half a second for the log; the database rolls back an open transaction.
+  /// The signals must be blocked.
   static func exitingOnSignal<Result>(during body: () throws -> Result) rethrows -> Result {
     let end = EndOfBody()
     defer { end.isReached.store(true, ordering: .releasing) }

@@ -7,7 +7,7 @@ import Synchronization
 package enum UnfinishedFiles {
   private static let paths = Mutex<Set<String>>([])
 
-  /// Notes a file that is about to be created.
+  /// Notes a file that is being written.
   package static func add(_ path: String) { paths.withLock { _ = $0.insert(path) } }
 
   /// Forgets a file that has its final name, or is deleted.

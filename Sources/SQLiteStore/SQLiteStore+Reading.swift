@@ -21,6 +21,7 @@ extension SQLiteStore {
         }
       }
       if let result { return result }
+      if isCancelled() { throw .queryTimeout }
       writer?.hint()
       usleep(Self.schemaCheckPause)
     }

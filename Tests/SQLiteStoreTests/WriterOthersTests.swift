@@ -142,7 +142,10 @@ struct WriterOthersTests {
     #expect(result.token.epoch != before.token.epoch)
     let commits = store.commits.all
     #expect(commits.count == 3 && commits.last == .saves(result.token))
-    guard commits.count == 3, case .restarted(let token) = commits[1] else { return }
+    guard commits.count == 3, case .restarted(let token) = commits[1] else {
+      Issue.record("\(commits)")
+      return
+    }
     #expect(result.token.position == HistoryPosition(token.position.number + 1))
   }
 

@@ -284,9 +284,9 @@ public final class LocalStore: ModelledStore {
   /// ```
   ///
   /// Use the names of SQL tables and columns, not those of the model. Values are those that SQLite
-  /// stores: a Boolean is 0 or 1 and is read as `Int`; a date is a number, the seconds since 1970, in files of a model, and
-  /// a text or a number in others; binary is read as `Data`. Access rules and subentities do not apply,
-  /// and rows are not live.
+  /// stores: a Boolean is 0 or 1 and is read as `Int`; a date is a number, the seconds since 1970, in files of
+  /// a model, and a text or a number in others; binary is read as `Data`. Access rules and subentities do not
+  /// apply, and rows are not live.
   ///
   /// - Parameters:
   ///   - sql: the statement. Rows are decoded by the names of its columns; one column alone may be

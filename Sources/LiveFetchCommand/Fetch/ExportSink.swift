@@ -64,7 +64,7 @@ struct ExportSink {
     try begin([])
     try put(writer.end())
     guard let file, let draft else { return }
-    guard close(output.descriptor) == 0, rename(draft.path, draft.finalPath) == 0 else {
+    guard close(output.descriptor) == 0, draft.complete() else {
       throw file.unwritable()
     }
   }
@@ -72,7 +72,7 @@ struct ExportSink {
   /// Removes the temporary file.
   mutating func cancel() {
     bar?.clear()
-    if let draft { unlink(draft.path) }
+    draft?.delete()
   }
 
   private func put(_ bytes: [UInt8]) throws {

@@ -62,7 +62,7 @@ struct Rejects {
   /// Gives the file its name. Without refused rows an existing file stays as it is.
   mutating func keep() throws {
     guard count > 0, let file else { return discard() }
-    guard close(), draft.map({ rename($0.path, $0.finalPath) == 0 }) ?? true else {
+    guard close(), draft?.complete() ?? true else {
       throw file.unwritable()
     }
   }
@@ -71,7 +71,7 @@ struct Rejects {
   mutating func discard() {
     guard output != nil else { return }
     _ = close()
-    if let draft { unlink(draft.path) }
+    draft?.delete()
   }
 
   /// Returns false and sets `errno` if the file cannot be written. Standard output stays open.

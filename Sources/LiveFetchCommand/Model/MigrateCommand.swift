@@ -57,6 +57,7 @@ struct MigrateCommand: ParsableCommand {
     let name = location.name
     var bar = ProgressBar(name)
     var status: ExitStatus?
+    if options.backup != nil { TerminationSignal.deletingUnfinishedFiles() }
     let show = { (done: Int, all: Int, step: String) in bar.show(step: step, done: done, of: all) }
     do throws(StoreError) {
       let plan =

@@ -19,4 +19,11 @@ extension Connection {
       throw error
     }
   }
+
+  /// Runs `body`, whose reads all see one state of the file. Nothing that it writes stays.
+  func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try run("BEGIN")
+    defer { if !isInAutocommit { try? run("ROLLBACK") } }
+    return try body()
+  }
 }

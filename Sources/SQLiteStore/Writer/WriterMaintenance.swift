@@ -181,13 +181,18 @@ extension WriterMaintenance {
   ) throws(StoreError) -> Writer.Commit? {
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
-    if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
-    switch try gap(since: group.token) {
+    let known = group.token
+    let (gap, isOther) = try connection.reading {
+      () throws(StoreError) -> (HistoryGap?, Bool) in
+      // First: it is quick, and readers wait for its result.
+      let gap = try self.gap(since: known)
+      guard isWatched else { return (gap, false) }
+      return (gap, try hasOtherTables())
+    }
+    if isOther { return .outdated(.schemaChanged) }
+    switch gap {
     case nil: break
-    case .everything:
-      // The tables may have changed since they were last compared.
-      if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
-      return try restart(&group, dataVersion: version)
+    case .everything: return try restart(&group, dataVersion: version)
     case .triggers:
       if isWatched { return .outdated(.schemaChanged) }
       return try restart(&group, dataVersion: version)

@@ -293,9 +293,11 @@ extension Service {
   }
 
   /// Hands a save over to the service that replaces this one, if it was refused because the schema has
-  /// changed: nothing of it was executed. Returns false for other results.
+  /// changed: nothing of it was executed. Returns false for other results, and if no service follows: a
+  /// trigger of another program may name a missing table.
   func handsOver<Success>(_ result: Result<Success, SaveError>, _ context: RequestContext) -> Bool {
     guard case .failure(.store(.schemaChanged(let entity))) = result,
+      replacementProblem != nil || context.attempt < 3,
       context.retry(after: .schemaChanged(entity: entity))
     else { return false }
     inFlightSaves.end()
