@@ -103,8 +103,13 @@ private struct ChangeQueryText {
       }
     }
     columns += comparison.columns
-    let joinCondition = table.layout.keyColumns
+    var joinCondition = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
+    let key = table.tableInfo.key
+    // Equal keys of such types may have different ids: 5.0 and 5.00.
+    if key.dialect.hasTypedColumns, !key.isPlain {
+      joinCondition.append("\(key.idExpression("m")) = \(table.layout.idExpression("h"))")
+    }
     let layout = table.layout
     return """
        SELECT \(columns.joined(separator: ", ")) FROM \(layout.overlayName) AS h LEFT JOIN \

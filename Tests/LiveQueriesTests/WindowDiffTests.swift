@@ -111,6 +111,24 @@ private struct Case {
 }
 
 @Suite(.mayBlock) struct WindowDiffTests {
+  @Test("A history that names an object which the result lacks contradicts it")
+  func contradiction() {
+    let things = [1: 30, 2: 20, 3: 10].mapValues { Thing(section: nil, order: $0, shown: 0) }
+    let keys = things.sorted { $0.key < $1.key }.map { $0.value.key($0.key) }
+    let ranked = RankedKeys(sorted: keys, isSectioned: false)
+    func shift(_ id: Int, order: Int) -> RankShift {
+      let new = Thing(section: nil, order: order, shown: 0).key(id)
+      return RankShift(
+        keys: ranked,
+        keyChanges: [
+          KeyChange(id: .integer(Int64(id)), oldKey: nil, newKey: new, valuesChanged: false)
+        ])
+    }
+    #expect(!shift(2, order: 20).isContradicted)
+    #expect(shift(4, order: 25).isContradicted)
+    #expect(shift(4, order: 0).isContradicted)
+  }
+
   /// Applies a diff in the steps of the page Protocol.
   private func apply(_ diff: WindowDiff, to old: [[Int]]) -> [[Int]] {
     var sections = old

@@ -78,6 +78,26 @@ struct MovedTableTests {
     }
   }
 
+  @Test("the rows before a transaction that rewrites the table are those that it did not make")
+  func rewritten() throws {
+    let script = """
+      CREATE TABLE city (id int PRIMARY KEY, name text); INSERT INTO city VALUES (1, 'a'), (2, 'b');
+      """
+    try withDatabase(script) { connection, _ in
+      let table = try #require(try history.install(on: connection).tracked.first)
+      let start = try position(connection)
+      try connection.execute(
+        """
+        BEGIN; INSERT INTO city VALUES (3, 'new'); UPDATE city SET name = 'c' WHERE id = 1;
+        CLUSTER city USING city_pkey; UPDATE city SET name = 'd' WHERE id IN (1, 2);
+        DELETE FROM city WHERE id = 3; COMMIT
+        """)
+      #expect(
+        try oldRows(of: table, since: start, on: connection)
+          == [[1]: [1, "a"], [2]: [2, "b"], [3]: Optional<[PostgresValue]>.none])
+    }
+  }
+
   @Test("a role that creates partitions of its own table needs no rights on the history")
   func ownersPartition() throws {
     try withDatabase { connection, target in

@@ -73,6 +73,25 @@ struct TermLimitTests {
     #expect(refused.text.contains("too-many-terms"), "\(refused.text)")
   }
 
+  @Test("A table with more foreign keys than tables can be joined is fetched and followed")
+  func manyForeignKeys() throws {
+    let keys = (0..<70).map { "r\($0)_id INTEGER REFERENCES item(id)" }.joined(separator: ", ")
+    let file = try ServedFile(
+      """
+      CREATE TABLE item(id INTEGER PRIMARY KEY, n TEXT); INSERT INTO item VALUES (5, 'a');
+      CREATE TABLE fact(id INTEGER PRIMARY KEY, \(keys)); INSERT INTO fact(id, r69_id) VALUES (1, 5);
+      """)
+    let all = try file.ask("/v1/objects/fact?where=r69%20==%205")
+    #expect(all.status == 200)
+    let item = all.json["sections"]?.elements?.first?["items"]?.elements?.first
+    #expect(item?["r69"]?.integer == 5)
+    #expect(try file.ask("/v1/objects/fact/1").status == 200)
+    let token = try #require(all.json["token"]?.string)
+    _ = try file.ask("PATCH", "/v1/objects/fact/1", body: #"{"r69":null}"#)
+    let diff = try file.ask("/v1/objects/fact?where=r69%20==%205&since=\(token)")
+    #expect(diff.json["items"]?["deleted"]?.elements?.count == 1, "\(diff.text)")
+  }
+
   @Test("Names of thousands of points and colons are refused at once")
   func longNames() throws {
     let file = try ServedFile(Self.fixture)

@@ -76,17 +76,26 @@ public struct FetchResolver: Sendable {
 
   /// Refuses more relationships than a store can join.
   private func checked(_ plan: FetchPlan) throws(FetchRequestError) -> FetchPlan {
-    let count = plan.paths.relationshipCount
+    let count = joinedCount(plan.paths)
     guard count > maxRelationships else { return plan }
-    let isPredicate = plan.definition.predicate.paths.relationshipCount > maxRelationships
+    let isPredicate = joinedCount(plan.definition.predicate.paths) > maxRelationships
     throw .badValue(
       parameter: isPredicate ? "where" : "select",
       detail: "the fetch goes over \(count) relationships, and \(maxRelationships) are the most")
   }
 
   /// True if the plan goes over no more relationships than a store can join.
-  public func admits(_ plan: FetchPlan) -> Bool {
-    plan.paths.relationshipCount <= maxRelationships
+  public func admits(_ plan: FetchPlan) -> Bool { joinedCount(plan.paths) <= maxRelationships }
+
+  /// The number of relationships whose tables are joined: the id of a related object is in the row that
+  /// refers to it.
+  private func joinedCount(_ paths: [PropertyPath]) -> Int {
+    paths.map { path in
+      guard path.target == .object, let last = model.walk(path).relationships.last,
+        !last.isToMany, last.isStoredAsID
+      else { return path }
+      return PropertyPath(root: path.root, steps: Array(path.steps.dropLast()), target: .object)
+    }.relationshipCount
   }
 
   /// SQLite joins 64 tables, among them those of an access rule.

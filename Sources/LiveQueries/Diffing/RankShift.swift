@@ -45,6 +45,8 @@ struct RankShift {
   /// not there.
   private let oldIndexes: [Int?]
   private let newIndexes: [Int?]
+  /// True if the history names an object that the result lacks. The other values mean nothing then.
+  let isContradicted: Bool
 
   /// O(m log n) for m changed objects.
   init(keys: RankedKeys, keyChanges: [KeyChange]) {
@@ -57,6 +59,9 @@ struct RankShift {
     }
     oldChanged = old
     newChanged = new
+    isContradicted = zip(new, newRanks).contains { key, rank in
+      rank >= keys.count || keys.keys[rank] != key
+    }
     self.oldIndexes = oldIndexes
     self.newIndexes = newIndexes
   }

@@ -23,7 +23,11 @@ struct WindowComparison {
   var arriving: [OrderKey] = []
 
   init(keys: RankedKeys, keyChanges: [KeyChange], window: Range<Int>) {
-    shift = RankShift(keys: keys, keyChanges: keyChanges)
+    self.init(RankShift(keys: keys, keyChanges: keyChanges), window: window)
+  }
+
+  init(_ shift: RankShift, window: Range<Int>) {
+    self.shift = shift
     self.window = window
     oldVisible = window.clamped(to: 0..<shift.oldCount)
     newVisible = window.clamped(to: 0..<shift.newCount)

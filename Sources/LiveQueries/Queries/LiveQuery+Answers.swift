@@ -110,8 +110,9 @@ extension LiveQuery {
     let keyChanges = changes.map(\.keyChange)
     try ranges[view.key.after]?.cover(
       view.key.window.upperBound, keyChanges, of: key.definition, context.transaction)
-    var comparison = WindowComparison(
-      keys: keys(of: view), keyChanges: keyChanges, window: view.key.window)
+    let shift = RankShift(keys: keys(of: view), keyChanges: keyChanges)
+    guard !shift.isContradicted else { throw contradiction }
+    var comparison = WindowComparison(shift, window: view.key.window)
     let difference = WindowDiff(&comparison, keyChanges: keyChanges)
     if isStep { advanceDigest(of: view, comparison, keyChanges) }
     let included = try included(for: view, changes, comparison, from: base, context)
@@ -124,6 +125,12 @@ extension LiveQuery {
     let rows = try insertedRows(difference, view, changes, context)
     fill(&diff, with: difference, of: view, rows: rows, changes: changes)
     return AnswerBody(diff, to: context.token)
+  }
+
+  /// The error if a store's history contradicts its rows: another program has changed the schema, or has
+  /// changed rows without the triggers. Clients fetch again.
+  private var contradiction: StoreError {
+    .schemaChanged(entity: model.entities[key.definition.entity].name)
   }
 
   private func advanceDigest(
@@ -189,6 +196,7 @@ extension LiveQuery {
     let missing = Set(difference.inserted.map(\.id).filter { rows[$0] == nil })
     guard !missing.isEmpty else { return rows }
     let read = try context.transaction.rows(of: plan, ids: missing, at: .now)
+    guard missing.allSatisfy({ read[$0] != nil }) else { throw contradiction }
     return rows.merging(read) { $1 }
   }
 

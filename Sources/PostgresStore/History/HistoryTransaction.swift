@@ -107,7 +107,7 @@ extension PostgresTrackedTable {
         SELECT DISTINCT ON (\(identity())) livefetch_existed\(columns)
         FROM (
           SELECT *, min(livefetch_seq) OVER (PARTITION BY \(identity()), livefetch_xid) AS livefetch_first
-          FROM changes AS c WHERE \(Self.isRowBefore)
+          FROM \(firstFiles) \(Self.isRowBefore)
         ) AS first
         ORDER BY \(identity()), livefetch_first, livefetch_existed DESC, livefetch_seq)
       """, bindings: ChangeQueries.bindings(position))
@@ -115,6 +115,18 @@ extension PostgresTrackedTable {
 }
 
 extension PostgresTrackedTable {
+  /// SQL for the rows `c` of `changes`, with a condition begun: of each row and transaction, the changes in the
+  /// first file of the table. CLUSTER and other rewrites give every row another place, so that versions that
+  /// the same transaction made before look like those of earlier ones.
+  private var firstFiles: String {
+    """
+    (SELECT *, first_value(livefetch_file) OVER (
+        PARTITION BY \(identity("n")), livefetch_xid, livefetch_part
+        ORDER BY livefetch_seq) AS livefetch_first_file FROM changes AS n) AS c
+      WHERE livefetch_file = livefetch_first_file AND
+    """
+  }
+
   /// SQL that is true for a history row `c` of `changes` that holds a row as it was before the transaction:
   /// no other history row of the same transaction created that version.
   /// An inserted row has no old version, and NULL equals no place. PostgreSQL carries out a NOT EXISTS
@@ -144,7 +156,7 @@ extension PostgresTrackedTable {
         SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (?::xid8[]))
       SELECT DISTINCT ON (livefetch_xid, \(keys))
         livefetch_xid::text::bigint, \(id), livefetch_existed::int\(columns)
-      FROM changes AS c WHERE \(Self.isRowBefore)
+      FROM \(firstFiles) \(Self.isRowBefore)
       ORDER BY livefetch_xid, \(keys), livefetch_existed DESC, livefetch_seq
       """
   }
