@@ -55,10 +55,9 @@ export function blank(schema, entity) {
  * @param window `{offset, size}`, counted from the view's own offset.
  */
 export function request(view, where, schema, { offset, size }) {
-  const related = schema.toOne(view.entity).map(({ name }) => name);
   const { base, most } = span(view);
   // A negative limit is sent as it is: the server refuses it.
   return { entity: view.entity, where, section: view.section, sort: sortTerms(view.sort),
     limit: most < 0 ? most : Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
-    count: 'exact', expand: related };
+    count: 'exact', expand: schema.expanded(view.entity) };
 }

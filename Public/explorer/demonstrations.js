@@ -27,7 +27,8 @@ export class Demonstrations {
     const { schema, view, isLive, isReadOnly } = this.#page;
     const column = liveliest(schema, view);
     const { isRunning } = this.edits;
-    const hasEdits = schema.isSample && column && !isReadOnly;
+    // Edits that run can be stopped everywhere.
+    const hasEdits = schema.isSample && (isRunning || (column && !isReadOnly));
     return [
       hasEdits && action(isRunning ? 'stop' : 'play',
         isRunning ? 'Stop the edits' : 'Make random edits', isRunning ? 'Stop' : 'Edits',

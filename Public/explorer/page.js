@@ -78,7 +78,7 @@ export class Page {
       context: () => this.#completionContext(),
       onChange: (where, isDone) => this.#typedText(where, isDone) });
     this.names.onTexts = () => this.predicate.resuggest();
-    this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); this.#isTypedView = false; };
+    this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); this.#whereBefore = null; };
     this.finding = new Finding(this);
     this.controls = new Controls(byID('controls'), (patch) => this.change(patch),
       (anchor) => this.finding.build(anchor));
@@ -105,19 +105,22 @@ export class Page {
   /** What is typed without a pause in between is one step of the browser's history. */
   #typed = debounce((where) => {
     if (where === this.view.where) return;
-    this.change({ where }, !this.#isTypedView);
-    this.#isTypedView = true;
+    const before = this.#whereBefore ?? this.view.where;
+    // Without what was typed there is no step that Back could undo.
+    if (where === this.#whereBefore) return history.back();
+    this.change({ where }, this.#whereBefore === null);
+    this.#whereBefore = before;
   }, TYPING);
 
-  /** True if the view's last change was typed into the search field. */
-  #isTypedView = false;
+  /** The predicate before the one that was typed; null if the view's last change was not typed into the search field. */
+  #whereBefore = null;
 
   // MARK: The view
 
   /** Goes to a view. @param isStep true if the browser's Back button returns from it. */
   go(view, isStep = false) {
     const isOther = view.entity !== this.view?.entity;
-    this.#isTypedView = false;
+    this.#whereBefore = null;
     // What was typed a moment ago belongs to the view before.
     if (isOther || view.where !== this.view?.where) this.#typed.cancel();
     if (view.where !== this.view?.where) this.grid.selection.clear();

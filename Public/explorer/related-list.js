@@ -72,10 +72,12 @@ export class RelatedList {
     const added = this.#staged.add.filter((id) => !items.some((item) => String(item.id) === String(id)))
       .map((id) => this.#line(id, this.#options.nameOf(destination, id)));
     replace(this.#list, known, added);
-    if (this.#foot.contains(document.activeElement)) return;
+    if (this.#foot.querySelector('.editor')) return;
+    const hadFocus = this.#foot.contains(document.activeElement);
     replace(this.#foot, total > 0 && h('button', { class: 'text-button', type: 'button', onclick: () => this.#showTable() },
       total > items.length ? `All ${number(total)} in the table` : 'Show in the table'),
     !this.#isReadOnly && h('span', { class: 'related-adder' }, this.#adder()));
+    if (hadFocus && !this.#foot.contains(document.activeElement)) this.#foot.querySelector('.related-adder button')?.focus();
   }
 
   #line(id, name) {

@@ -114,7 +114,7 @@ export class RowPanel {
   #follow(entity, id) {
     const { client, schema } = this.#page;
     const request = { entity, where: 'SELF == %@', arguments: [id],
-      expand: schema.toOne(entity).map(({ name }) => name) };
+      expand: schema.expanded(entity) };
     const row = this.#row;
     const isCurrent = () => this.#row === row;
     const handlers = { onChange: (current) => isCurrent() && this.#changed(current),

@@ -76,6 +76,11 @@ export class Schema {
     return this.entity(entity).relationships.filter((relationship) => !relationship.toMany);
   }
 
+  /** The names of the to-one relationships that a fetch expands: at most as many as the server takes. */
+  expanded(entity) {
+    return this.toOne(entity).slice(0, 64).map(({ name }) => name);
+  }
+
   toMany(entity) {
     return this.entity(entity).relationships.filter((relationship) => relationship.toMany);
   }

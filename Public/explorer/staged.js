@@ -185,8 +185,13 @@ export class Staged {
     }
     this.#inserts = this.#inserts.filter(({ temporaryID }) => !inserts.some((insert) => insert.temporaryID === temporaryID));
     for (const [temporaryID, id] of Object.entries(ids)) this.#ids.set(temporaryID, id);
-    this.#objects = new Map([...this.#objects].map(([name, change]) => (Object.hasOwn(ids, change.id)
-      ? [key(change.entity, ids[change.id]), { ...change, id: ids[change.id], item: this.#stored(change.item) }] : [name, change])));
+    // The new row may have been shown, and edited, under its own id before the answer.
+    const isNew = ([, { id }]) => Object.hasOwn(ids, id);
+    const named = ([, change]) => [key(change.entity, ids[change.id]),
+      { ...change, id: ids[change.id], item: this.#stored(change.item) }];
+    const all = [...this.#objects];
+    this.#objects = merged({ objects: new Map(all.filter(isNew).map(named)), inserts: [] },
+      { objects: new Map(all.filter((entry) => !isNew(entry))), inserts: [] }).objects;
     this.#changed();
   }
 
@@ -195,7 +200,13 @@ export class Staged {
     if (changes === this.#taken) this.#taken = nothing();
     const { objects, inserts } = merged(changes, { objects: this.#objects, inserts: this.#inserts });
     this.#objects = objects;
-    this.#inserts = inserts;
+    // Edits of a row whose insert has failed are values of that insert.
+    this.#inserts = inserts.flatMap((insert) => {
+      const name = key(insert.entity, insert.temporaryID);
+      const edit = objects.get(name);
+      objects.delete(name);
+      return edit?.isDeleted ? [] : [{ ...insert, values: { ...insert.values, ...edit?.values } }];
+    });
     this.#changed();
   }
 

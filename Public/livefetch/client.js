@@ -227,10 +227,10 @@ class Client {
     return pending;
   }
 
-  /** Lets go of the saves that every live fetch contains, but for those that have failed: they never will. */
+  /** Lets go of the saves that every live fetch contains. */
   forgetSettled() {
-    const isWanted = (pending) => !pending.token || [...this.#lives].some((live) => live.state !== 'failed' && pending.concerns(live));
-    this.pending = this.pending.filter(isWanted);
+    this.#lives.forEach((live) => live.keepAnswered());
+    this.pending = this.pending.filter((pending) => !pending.token || [...this.#lives].some((live) => pending.concerns(live)));
   }
 
   // MARK: For live fetches

@@ -107,7 +107,7 @@ export class Feed {
     const byName = new Map(subscriptions.map((subscription) => [subscription.name, subscription]));
     for await (const event of source(this.#transport, subscriptions, signal)) {
       if (signal.aborted) throw signal.reason;
-      if (event.kind !== 'open') this.#wasSilent = false;
+      if (event.kind !== 'open' && !event.isAssumed) this.#wasSilent = false;
       const concerned = event.name === undefined ? subscriptions : [byName.get(event.name)];
       if (event.kind === 'open') concerned.forEach((subscription) => subscription?.connected());
       else if (event.kind === 'lost') this.#lost(concerned, event.data && new LiveFetchError(event.data));

@@ -6,7 +6,7 @@
 import { advance, isEmptyDiff, OutOfStep, sameSummary } from './apply.js';
 import { digest } from './digest.js';
 import { Decimal } from './json.js';
-import { overlay } from './overlay.js';
+import { confirmed, overlay } from './overlay.js';
 import { call, route, warnOfRefusal } from './transport.js';
 import { hasReached } from './pending.js';
 
@@ -24,6 +24,8 @@ export class Live {
   error = null;
   isClosed = false;
   #base = null;
+  /** Of a failed fetch: `#base` with the saves that were answered since, of which no diff comes. */
+  #kept = null;
   /** The token at which `#base` is still the result; undefined if none is known but its own. */
   #newest;
   /** The token from which the connection continued; a diff may begin there. Undefined after the first one. */
@@ -215,12 +217,15 @@ export class Live {
   #show() {
     this.#isStale = false;
     const changes = this.#pending().flatMap((pending) => pending.changes);
-    const { sections } = this.#base;
-    const shown = sections && overlay(sections, this.request, changes);
-    this.#current = { ...this.#base, isPending: changes.length > 0 };
-    if (!shown) return;
-    this.#current.sections = shown;
-    if (shown !== sections) this.#current.count = shown.reduce((count, { items }) => count + items.length, 0);
+    const base = this.#kept ?? this.#base;
+    this.#current = { ...this.#with(base, changes, overlay), isPending: changes.length > 0 };
+  }
+
+  /** The result with the changes; `lay` is `overlay` or `confirmed`. */
+  #with(result, changes, lay) {
+    const sections = result.sections && lay(result.sections, this.request, changes);
+    if (sections === result.sections) return result;
+    return { ...result, sections, count: sections.reduce((count, { items }) => count + items.length, 0) };
   }
 
   #pending() {
@@ -232,6 +237,16 @@ export class Live {
     if (this.#settle()) this.refresh('settled');
     this.#confirmations = 0;
     if (this.#pending().length > 0) this.#confirmSoon();
+  }
+
+  /** Keeps the answered saves of a fetch that has failed in its shown result. */
+  keepAnswered() {
+    const answered = this.state === 'failed' ? this.#pending().filter(({ token }) => token) : [];
+    if (answered.length === 0) return;
+    const missing = answered.filter(({ token }) => !hasReached(this.resumeToken, token));
+    if (this.#base) this.#kept = this.#with(this.#kept ?? this.#base, missing.flatMap(({ changes }) => changes), confirmed);
+    answered.forEach((each) => each.settle(this));
+    this.refresh('settled');
   }
 
   /** Drops the edits that the result contains; true if there were any. */

@@ -36,6 +36,13 @@ function windowed(sections, { limit, section: path }) {
   return path ? list.filter(({ items }) => items.length > 0) : list;
 }
 
+/** The same for changes that the server has confirmed: no item is pending. */
+export function confirmed(sections, request, changes) {
+  const list = overlay(sections, request, changes);
+  list.forEach(({ items }) => items.forEach((item) => guesses.delete(item)));
+  return list;
+}
+
 /** The changes of each object by its id: `edits` (null: deleted), and `inserts` of objects that are new. */
 function collect(changes, entity) {
   const edits = new Map();

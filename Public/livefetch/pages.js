@@ -4,8 +4,10 @@
 
 import { packed, unpacked } from './json.js';
 
-/** After this long a lock is taken from a page that the browser has suspended. */
-const LONGEST_HOLD = 60_000;
+/** Milliseconds from one look at the page that holds a lock to the next. */
+const CHECK = 20_000;
+/** After as many looks at the same page the browser has suspended it, and the lock is taken from it. */
+const MOST_CHECKS = 4;
 
 export const canShare = () => typeof document !== 'undefined'
   && typeof BroadcastChannel !== 'undefined' && globalThis.navigator?.locks !== undefined;
@@ -35,17 +37,24 @@ export class Pages {
   async exclusively(body) {
     if (!this.#channel) return body();
     const lock = `${this.#name} work`;
-    const signal = AbortSignal.timeout(LONGEST_HOLD);
+    const waiting = new AbortController();
+    const ended = new AbortController();
+    const end = () => ended.abort();
     let hasBegun = false;
     const run = () => {
       hasBegun = true;
+      end();
       return body();
     };
+    this.#closed.signal.addEventListener('abort', end, { signal: ended.signal });
+    watchHolder(lock, waiting, ended.signal);
     try {
-      return await navigator.locks.request(lock, { signal }, run);
+      return await navigator.locks.request(lock, { signal: waiting.signal }, run);
     } catch (error) {
-      if (hasBegun || !signal.aborted) throw error;
-      return navigator.locks.request(lock, { steal: true }, run);
+      if (hasBegun || !waiting.signal.aborted) throw error;
+      return await navigator.locks.request(lock, { steal: true }, run);
+    } finally {
+      end();
     }
   }
 
@@ -80,6 +89,36 @@ export class Pages {
       });
     });
   }
+}
+
+/**
+ * Aborts `waiting` when one page has held the lock for too long; until `ended`. The request keeps its place in the queue
+ * of the lock meanwhile, so a page that has its turn again is behind this one.
+ */
+function watchHolder(lock, waiting, ended) {
+  let last;
+  let checks = 0;
+  const check = async () => {
+    const holder = await holderOf(lock);
+    checks = holder !== undefined && holder === last ? checks + 1 : 1;
+    last = holder;
+    if (checks < MOST_CHECKS) return;
+    checks = 0;
+    // One of the pages that wait takes the lock; the next one then finds another holder.
+    await navigator.locks.request(`${lock} taking`, async () => {
+      if (await holderOf(lock) !== holder || ended.aborted) return;
+      const isOver = new Promise((resolve) => { ended.addEventListener('abort', resolve); });
+      waiting.abort();
+      await isOver;
+    });
+  };
+  const timer = setInterval(() => check().catch(() => {}), CHECK);
+  ended.addEventListener('abort', () => clearInterval(timer));
+}
+
+async function holderOf(lock) {
+  const { held } = await navigator.locks.query();
+  return held.find(({ name }) => name === lock)?.clientId;
 }
 
 /** 96 random bits as text; `crypto.randomUUID` is not there on pages without HTTPS. */

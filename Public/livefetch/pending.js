@@ -57,14 +57,19 @@ export function withIDs(changes, ids) {
 
 /**
  * A copy of a change as it is sent: without what is undefined, a Date as its text, an infinity of an
- * attribute as `"Infinity"`. Throws a TypeError for what JSON does not have.
+ * attribute, an argument or a variable as `"Infinity"`. Throws a TypeError for what JSON does not have.
  */
-export function sendable({ values, base, ...change }) {
+export function sendable({ values, base, arguments: list, variables, ...change }) {
   const copy = asJSON(change, []);
+  if (list !== undefined) copy.arguments = asGiven(list, 'arguments');
+  if (variables !== undefined) copy.variables = asGiven(variables, 'variables');
   if (values !== undefined) copy.values = asJSON(values, [], 1);
   if (base !== undefined) copy.base = asJSON(base, [], 1);
   return copy;
 }
+
+/** The `arguments` or `variables` of a predicate as JSON has them. An element may be a list of values. */
+export const asGiven = (values, name) => asJSON(values, [name], 3);
 
 /**
  * A copy of the value at `path` as JSON has it. An infinity is text where its path has at most `depth` names, as those

@@ -14,7 +14,7 @@ import { asLiveFetchError, call, LiveFetchError, warnOfRefusal } from './transpo
 const PREFIX = 'save/';
 /** A server keeps idempotency keys for 24 hours; one hour allows for clocks. */
 const KEY_LIFETIME = 23 * 3_600_000;
-/** Milliseconds after which a page that has more to send lets another one send. A lock that is held for longer is taken. */
+/** Milliseconds after which a page that has more to send lets another one send. */
 const LONGEST_TURN = 20_000;
 /** Bytes per millisecond that a slow network carries at least. */
 const SLOWEST = 10;

@@ -1,6 +1,6 @@
 // Four sources of changes with one interface: each is an async generator of
 // `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff`, `expired`, `error` or `token`: all
-// fetches are up to date at the token `data`.
+// fetches are up to date at the token `data`. With `isAssumed` the server has not sent it.
 //
 // A stream is preferred; the long-poll is the fallback where a proxy buffers streams. Each exists for
 // one fetch and for many on one connection. They end when the server ends them, and throw when the
@@ -29,7 +29,7 @@ export async function* streamOne(transport, [subscription], signal) {
   for await (const event of stream(transport, request, signal, () => subscription.name)) {
     yield event;
     // The server sends nothing while the result is unchanged.
-    if (event.kind === 'open' && since !== undefined) yield { kind: 'token', data: since };
+    if (event.kind === 'open' && since !== undefined) yield { kind: 'token', data: since, isAssumed: true };
   }
 }
 
@@ -48,7 +48,8 @@ async function* stream(transport, request, signal, nameOf) {
   const isDue = everyWait();
   try {
     const headers = { ...request.headers, Accept: 'text/event-stream' };
-    const response = await transport.send({ ...request, headers, signal: watch.signal, onSending: () => watch.sent() });
+    const response = await transport.send({ ...request, headers, signal: watch.signal,
+      onSending: () => watch.sent(), onRenewing: () => watch.received() });
     const type = response.headers.get('Content-Type') ?? '';
     if (!type.startsWith('text/event-stream') || !response.body) throw new StreamBuffered(type);
     yield { kind: 'open' };
@@ -165,6 +166,7 @@ class Watch {
   /** A stream is requested: its first bytes are due soon. */
   sent() {
     this.#last = Date.now();
+    this.#hasReceived = false;
     this.#limit = FIRST_BYTES;
   }
 

@@ -2,7 +2,7 @@
 // fetch().
 
 import { parse, plainInteger, stringify } from './json.js';
-import { asJSON } from './pending.js';
+import { asGiven } from './pending.js';
 
 const encoder = new TextEncoder();
 /** Longer targets go as POST: proxies cut at 8 KB, some earlier. */
@@ -15,7 +15,10 @@ export class LiveFetchError extends Error {
     this.name = 'LiveFetchError';
     /** The HTTP status; 0 where there was no answer. */
     this.status = problem.status ?? 0;
-    /** Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`. */
+    /**
+     * Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`, of saves with
+     * `offline` also `outcome-unknown` and `storage-damaged`.
+     */
     this.code = problem.code ?? 'unknown';
     /** The server's sentence, which is the message too. */
     this.detail = this.message;
@@ -86,17 +89,20 @@ export class Transport {
   /**
    * Sends a request and gives the Response; throws LiveFetchError for every refusal. A request whose
    * credential is refused is sent once more if the function that gives the token now gives another one.
-   * `onSending` is called when the token is there.
+   * `onSending` is called when the token is there, before each request; `onRenewing` before the token function is called
+   * again.
    */
-  async send({ method = 'GET', path, body, headers = {}, signal, onSending }) {
+  async send({ method = 'GET', path, body, headers = {}, signal, onSending, onRenewing }) {
     const init = { method, signal, headers: await this.#headers(headers, body, signal) };
     if (body !== undefined) init.body = stringify(body);
     onSending?.();
     let response = await this.#response(path, init);
     if (response.status === 401 && typeof this.#token === 'function') {
+      onRenewing?.();
       const renewed = await this.#headers(headers, body, signal);
       if (renewed.Authorization !== init.headers.Authorization) {
         await response.body?.cancel().catch(() => {});
+        onSending?.();
         response = await this.#response(path, { ...init, headers: renewed });
       }
     }
@@ -253,8 +259,7 @@ export function clean(request) {
 }
 
 function cleaned(name, value) {
-  // An argument may be a list of values.
-  if (name === 'arguments' || name === 'variables') return asJSON(value, [name], 3);
+  if (name === 'arguments' || name === 'variables') return asGiven(value, name);
   return isList(name, value) ? elements(name, value) : value;
 }
 

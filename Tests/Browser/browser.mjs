@@ -234,7 +234,7 @@ export class Page {
   }
 }
 
-const codes = { Enter: 13, Escape: 27, Tab: 9, ArrowDown: 40, ArrowUp: 38, ArrowLeft: 37,
+const codes = { Enter: 13, Escape: 27, Tab: 9, Backspace: 8, ArrowDown: 40, ArrowUp: 38, ArrowLeft: 37,
   ArrowRight: 39, Delete: 46, Home: 36, End: 35, ' ': 32 };
 
 /** Waits until what a function reads is `wanted`. */

@@ -81,6 +81,12 @@ async function focusAfterChoice({ browser, server }) {
   await page.key('Escape');
   assert.equal(await focus(), 'Add note');
   await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+  script(server.file, 'DELETE FROM note WHERE person_id = 1');
+  await page.until(() => document.querySelector('.related-foot').textContent === 'Add note', { what: 'there is no table to show' });
+  assert.equal(await focus(), 'Add note');
+  script(server.file, "INSERT INTO note VALUES (1, 'one', 1, NULL, '2024-01-01T00:00:00Z', 1)");
+  await page.until(() => document.querySelector('.related-foot').textContent === 'Show in the tableAdd note', { what: 'the table is offered again' });
+  assert.equal(await focus(), 'Add note');
   await page.run(() => globalThis.livefetch.page.goTo('note'));
   await page.until(() => globalThis.livefetch.page.result?.count === 3);
   await page.run(() => globalThis.livefetch.page.grid.selection.all(globalThis.livefetch.page.grid.layout));
@@ -230,6 +236,15 @@ async function typedFilter({ browser, server }) {
   }
   await page.run(() => history.back());
   await eventually(() => page.run(where), 'age > 30', 'Back undoes the typed filter');
+  await page.until(() => document.querySelector('#where').value === 'age > 30');
+  await page.click('#where');
+  await page.key('End');
+  await page.type('9');
+  await eventually(() => page.run(where), 'age > 309', 'another filter');
+  await page.key('Backspace');
+  await eventually(() => page.run(where), 'age > 30', 'what was typed is deleted again');
+  await eventually(() => page.run(count), 10, 'ten rows again');
+  assert.equal(await page.run(() => document.activeElement.id), 'where');
   await eventually(() => page.run(() => document.querySelector('#where').value), 'age > 30', 'the field shows it');
   await page.run(() => history.back());
   await eventually(() => page.run(where), '', 'Back undoes the filter before');

@@ -1,7 +1,7 @@
 // The page on files that nobody prepared for it: views, tables without a key, read-only stores.
 
 import assert from 'node:assert/strict';
-import { isLive, still } from './pages.mjs';
+import { isLive, pressAction, still } from './pages.mjs';
 import { script } from './server.mjs';
 
 export const shapes = `
@@ -149,6 +149,15 @@ async function noDemonstration(scenario) {
   await server.begin();
   const sample = await open(scenario, 'entity=City&sort=-population&limit=50');
   assert.deepEqual(await sample.run(offers), { edits: true, todo: false });
+  await sample.run(pressAction, 'Make random edits');
+  await sample.until(() => document.querySelector('dialog.question'));
+  await sample.click('dialog.question .primary');
+  await sample.until(() => globalThis.livefetch.page.demonstrations.edits.isRunning);
+  await sample.run(() => globalThis.livefetch.page.change({ where: "now() > '2000-01-01T00:00:00Z'" }));
+  await sample.until(() => globalThis.livefetch.page.live.state === 'plain');
+  await sample.run(pressAction, 'Stop the edits');
+  assert.equal(await sample.run(() => globalThis.livefetch.page.demonstrations.edits.isRunning), false, 'edits end where rows are not live');
+  await sample.until(() => ![...document.querySelectorAll('.action')].some(({ ariaLabel }) => /edits/.test(ariaLabel)), { what: 'none are offered' });
   await sample.close();
 }
 

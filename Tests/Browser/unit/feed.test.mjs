@@ -396,3 +396,21 @@ for (const [what, script, isStream] of [
     assert.deepEqual(requests.slice(0, isStream.length).map((request) => request.isStream), isStream);
   });
 }
+
+test('a stream of one fetch that resumes from its token behind a proxy that buffers is replaced by long-polls', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1e12 });
+  const silent = (response) => { response.writeHead(200, { 'Content-Type': 'text/event-stream' }); response.flushHeaders(); };
+  const { address, requests } = await served(context, { [objects]: [
+    (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])]); response.end(); },
+    silent, silent, (response) => json(response, diff('a-1-x', 'a-2-x', insert(0, 2)))] });
+  const client = connect(address, { multiplex: false });
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  for (const count of [2, 3]) {
+    await until(() => requests.length === count && live.state === 'live');
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    context.mock.timers.tick(9_000);
+  }
+  await until(() => ids(live).length === 2);
+  assert.deepEqual(requests.slice(0, 4).map(({ isStream }) => isStream), [true, true, true, false]);
+});

@@ -161,3 +161,30 @@ test('a fetch that is added is requested though the token function of the one be
   await until(() => requests.length === 1);
   assert.deepEqual(Object.values(requests[0].body.fetches).map(({ entity }) => entity), ['T', 'U']);
 });
+
+test('a stream waits for a renewed token as long as for the first one, and then 8 s for its first bytes', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval', 'Date'], now: 1e12 });
+  const { address, requests } = await served(context, { '/v1/live': [
+    (response) => json(response, { code: 'unauthorized' }, 401), () => {}] });
+  const own = { calls: 0, renew: null };
+  const token = () => {
+    own.calls += 1;
+    if (own.calls === 1) return 'old';
+    return own.calls === 2 ? new Promise((resolve) => { own.renew = () => resolve('new'); }) : 'new';
+  };
+  const client = connect(address, { token });
+  context.after(() => client.close());
+  client.live({ entity: 'T' });
+  await until(() => own.calls === 2);
+  context.mock.timers.tick(35_000);
+  await new Promise((resolve) => { setTimeout(resolve, 50); });
+  assert.deepEqual([own.calls, requests.length], [2, 1]);
+  own.renew();
+  await until(() => requests.length === 2);
+  assert.equal(requests[1].headers.authorization, 'Bearer new');
+  context.mock.timers.tick(9_000);
+  await until(() => requests.length === 3);
+  context.mock.timers.tick(9_000);
+  await until(() => requests.length === 4);
+  assert.deepEqual(requests.map(({ isStream }) => isStream), [true, true, true, false]);
+});

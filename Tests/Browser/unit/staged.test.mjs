@@ -216,6 +216,44 @@ test('an edit of a row whose insert is being saved is staged for the id that the
   assert.deepEqual(saveChanges(staged.list), [{ delete: 'City', id: 7, base: { name: 'Atlantis' } }]);
 });
 
+test('edits of a new row under its temporary id and under its id are joined when its insert is saved', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.insert('City', { name: 'Atlantis', population: 1 }, 'new-1');
+  const taken = staged.take(staged.list);
+  staged.set('City', { id: 'new-1', name: 'Atlantis', population: 1 }, 'population', 2);
+  staged.set('City', { id: 'new-1', name: 'Atlantis', population: 1 }, 'name', 'Mu');
+  staged.set('City', { id: 7, name: 'Atlantis', population: 1, country: 5 }, 'country', 6);
+  staged.set('City', { id: 7, name: 'Atlantis', population: 1, country: 5 }, 'name', 'Lyonesse');
+  staged.saved(taken, { 'new-1': 7 });
+  assert.deepEqual(saveChanges(staged.list), [{ update: 'City', id: 7,
+    values: { population: 2, name: 'Lyonesse', country: 6 }, base: { population: 1, name: 'Atlantis', country: 5 } }]);
+});
+
+test('edits of a row whose insert fails are values of the insert, which is saved under another key', () => {
+  const tab = new TabStorage();
+  const staged = stagedFor(a, tab);
+  const name = 'new-0123456789abcdef01234567-000001';
+  staged.insert('City', { name: 'Atlantis', population: 1 }, name);
+  const taken = staged.take(staged.list);
+  const first = staged.keyOf(saveChanges(listOf(taken)));
+  staged.set('City', { id: name, name: 'Atlantis', population: 1 }, 'population', 2);
+  staged.restore(taken);
+  const changes = saveChanges(staged.list);
+  assert.deepEqual(changes, [{ insert: 'City', temporaryID: name, values: { name: 'Atlantis', population: 2 } }]);
+  assert.deepEqual(saveChanges(stagedFor(a, tab).list), changes);
+  assert.notEqual(staged.keyOf(changes), first);
+  assert.deepEqual(taken.inserts[0].values, { name: 'Atlantis', population: 1 });
+});
+
+test('a row that is deleted while its insert fails is not inserted', () => {
+  const staged = stagedFor(a, new TabStorage());
+  staged.insert('City', { name: 'Atlantis' }, 'new-1');
+  const taken = staged.take(staged.list);
+  staged.toggleDeletion('City', { id: 'new-1', name: 'Atlantis' }, { name: 'Atlantis' });
+  staged.restore(taken);
+  assert.equal(staged.count, 0);
+});
+
 test('the edit of a column called __proto__ is kept when an earlier save of its row fails', () => {
   const staged = stagedFor(a, new TabStorage());
   const row = JSON.parse('{"id": 1, "name": "one", "__proto__": "p"}');

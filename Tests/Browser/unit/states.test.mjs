@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect } from '../../../Public/livefetch.js';
+import { connect, isPending } from '../../../Public/livefetch.js';
 import { json, served, until } from './script.mjs';
 
 const path = '/v1/objects/T';
@@ -129,3 +129,25 @@ for (const by of ['onSnapshot', 'onDiff', 'onChange']) {
     assert.deepEqual(calls, expected[by]);
   });
 }
+
+test('an answered save stays in the result of a fetch that has failed, and is pending no more', async (context) => {
+  const item = { id: 1, n: 1 };
+  const sections = [{ ...snapshot.sections[0], items: [item] }];
+  const { address } = await served(context, {
+    [path]: [(response) => { open(response, ['snapshot', { ...snapshot, sections }]); response.end(); }, (response) => json(response, refusal, 400)],
+    '/v1/save': [(response) => json(response, { token: 'a-2-x', ids: {}, inserted: 0, updated: 1, deleted: 0 }),
+      (response, { body }) => json(response, { token: 'a-3-x', ids: { [body.changes[0].temporaryID]: 7 }, inserted: 1, updated: 0, deleted: 0 }),
+      (response) => json(response, refusal, 400)] });
+  const client = connect(address, { multiplex: false });
+  context.after(() => client.close());
+  const shown = [];
+  const live = client.live({ entity: 'T' }, { onError: () => {}, onChange: ({ sections: [{ items }] }, { cause }) => shown.push([cause, items.map(({ n }) => n)]) });
+  await until(() => live.state === 'failed');
+  await client.update('T', 1, { n: 2 });
+  await client.insert('T', { n: 5 });
+  await assert.rejects(client.update('T', 1, { n: 9 }));
+  assert.deepEqual(shown, [['snapshot', [1]], ['edit', [2]], ['settled', [2]], ['edit', [2, 5]], ['settled', [2, 5]], ['edit', [9, 5]], ['rollback', [2, 5]]]);
+  const { items } = live.sections[0];
+  assert.deepEqual([items, live.current.count, live.current.isPending, items.some(isPending)], [[{ id: 1, n: 2 }, { id: 7, n: 5 }], 2, false, false]);
+  assert.deepEqual([client.pending, live.result.sections[0].items], [[], [item]], 'the stored result is the one at its token');
+});

@@ -103,3 +103,14 @@ test('an argument or a variable that JSON does not have is a TypeError that name
   }
   assert.deepEqual(requests, []);
 });
+
+test('the arguments and variables of a batch in a save are sent as those of a fetch', async (context) => {
+  const { address, requests } = await served(context, script);
+  const client = connect(address);
+  await client.save([{ update: 'T', where: 'price < %@ AND n IN $n', arguments: [Infinity, [new Date(0)]], variables: { n: [1, -Infinity] }, values: { n: 1 } }]);
+  await client.save([{ delete: 'T', where: 'price < %@', arguments: [-Infinity] }]);
+  assert.deepEqual(saves(requests), [[{ update: 'T', where: 'price < %@ AND n IN $n', arguments: ['Infinity', ['1970-01-01T00:00:00.000Z']],
+    variables: { n: [1, '-Infinity'] }, values: { n: 1 } }], [{ delete: 'T', where: 'price < %@', arguments: ['-Infinity'] }]]);
+  await assert.rejects(client.save([{ delete: 'T', where: 'price < %@', arguments: [[NaN]] }]),
+    { name: 'TypeError', message: 'livefetch: `arguments.0.0` is NaN, which JSON does not have.' });
+});
