@@ -202,7 +202,7 @@ struct PostgresServiceTests {
     let connection = try PostgresConnection(target)
     try connection.execute(Self.fixture)
     #expect(
-      try RunningProgram(["serve", target, "--port", "0", "--durability", "full"]).end() == 64)
+      try RunningProgram(["serve", target, "--port", "0", "--durability", "normal"]).end() == 64)
     let server = try RunningProgram(["serve", target, "--port", "0"])
     let address = try #require(server.line.split(separator: " ").last)
     let about = try Curl.get("\(address)/v1")

@@ -1,5 +1,5 @@
 // The progress of a long command, on one line of standard error that is redrawn. Writes nothing if
-// standard error is no terminal, or one without colors (`NO_COLOR`).
+// standard error is not a terminal.
 
 import Foundation
 
@@ -17,7 +17,7 @@ struct ProgressBar {
   ///   - fraction: The completed fraction, 0...1; nil if the total is unknown.
   ///   - count: The number of processed units, and their name: `12,000 rows`.
   mutating func show(_ fraction: Double?, count: Int, unit: String) {
-    guard terminal.hasColors else { return }
+    guard terminal.isTerminal else { return }
     let now = DispatchTime.now().uptimeNanoseconds
     guard now &- lastDraw > 100_000_000 else { return }
     lastDraw = now
@@ -30,7 +30,7 @@ struct ProgressBar {
 
   /// Shows `shop.sqlite  ██████░░░░  60 %  add City.name`: the step after `done` of `all`.
   mutating func show(step: String, done: Int, of all: Int) {
-    guard terminal.hasColors, all > 0 else { return }
+    guard terminal.isTerminal, all > 0 else { return }
     isDrawn = true
     draw(([label] + Self.bar(Double(done) / Double(all)) + [step]).joined(separator: "  "))
   }
