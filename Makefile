@@ -43,7 +43,7 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 
 # Newcomer is a package of its own, whose cached plan of a build would miss new files of the library.
 test: deps ## build everything and run the tests
-	@echo "Builds the package with its tests, then runs about 2,300 tests. On two cores the first"
+	@echo "Builds the package with its tests, then runs about 2,800 tests. On two cores the first"
 	@echo "build takes about 9 minutes and the tests take about 13; a loaded machine takes longer."
 	@bash .ci/install curl jq logrotate openssl postgresql python3 python3-yaml sqlite3
 	@bash .ci/install --optional python3-jsonschema

@@ -119,7 +119,7 @@ async function openedRow({ browser, server }) {
 }
 
 /** A finger that scrolls a list of choices takes none of them; one that taps does. */
-async function touchedLists({ browser, server }) {
+async function scrolledLists({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=note&sort=id`, { width: 390, height: 700, isTouch: true });
   await page.send('Emulation.setTouchEmulationEnabled', { enabled: true });
   const place = (index) => page.run((at) => { const box = document.querySelectorAll('.choices li')[at].getBoundingClientRect(); return { x: box.x + 30, y: box.y + box.height / 2 }; }, index);
@@ -373,7 +373,7 @@ export const detailScenarios = {
   'NULL replaces the text key null': { run: nullKey, fixture: things },
   'the focus returns to the button of a choice': { run: focusAfterChoice, fixture: things },
   'the row that is opened is the current one': { run: openedRow, fixture: things },
-  'a finger scrolls a list of choices': { run: touchedLists, fixture: things },
+  'a finger scrolls a list of choices': { run: scrolledLists, fixture: things },
   'a value is copied without a clipboard': { run: noClipboard, fixture: things },
   'the filter builder keeps empty texts and waits for both ends of a range': { run: conditions, fixture: things },
   'the last bar of dates has the latest row': { run: lastBar, fixture: things },

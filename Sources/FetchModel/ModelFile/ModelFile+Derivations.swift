@@ -49,7 +49,7 @@ extension ModelFile {
   }
 
   /// Returns the attribute that another one is derived from; nil if it is not derived from one.
-  package func source(of attribute: DeclaredAttribute) -> DeclaredAttribute? {
+  func source(of attribute: DeclaredAttribute) -> DeclaredAttribute? {
     switch derivation(of: attribute) {
     case .text(_, let source)?: return declaredAttribute(source, of: attribute.entity)
     case .path(let names)?: return end(of: names, from: attribute.entity)

@@ -34,7 +34,7 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     name: .shortAndLong, help: "csv, tsv, json or ndjson; default: by the output's name, or csv.")
-  var format: RowFormat?
+  var format: RecordFormat?
 
   @Option(
     name: .shortAndLong,
@@ -57,7 +57,7 @@ struct ExportCommand: ParsableCommand {
       TerminationSignal.deletingUnfinishedFiles()
     }
     var sink = try ExportSink(
-      path: output, format: format ?? RowFormat(path: output) ?? .csv, showsProgress: !quiet)
+      path: output, format: format ?? RecordFormat(output: output) ?? .csv, showsProgress: !quiet)
     do {
       if target.isAddress { try exportRemote(to: &sink) } else { try exportLocal(to: &sink) }
       try sink.finish()

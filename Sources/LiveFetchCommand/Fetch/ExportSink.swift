@@ -19,7 +19,7 @@ struct ExportSink {
   private var bar: ProgressBar?
 
   /// - Parameter path: The file to write; nil for standard output.
-  init(path: String?, format: RowFormat, showsProgress: Bool) throws {
+  init(path: String?, format: RecordFormat, showsProgress: Bool) throws {
     file = path.map { OutputFile(path: $0) }
     let opened = try file?.createDraft()
     output = opened?.output ?? .output

@@ -163,7 +163,7 @@ struct FetchCommand: ParsableCommand {
   }
 
   private func printRows(_ json: JSON, _ columns: [String]) throws {
-    var writer = RowTextWriter(RowFormat(rawValue: format.rawValue) ?? .csv)
+    var writer = RowTextWriter(RecordFormat(rawValue: format.rawValue) ?? .csv)
     let items = FetchResult.sections(json).flatMap(\.items)
     let head = writer.begin(columns: columns)
     try Terminal.output.put(head + writer.write(items) + writer.end())

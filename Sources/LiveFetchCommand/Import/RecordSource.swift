@@ -2,7 +2,7 @@
 
 import FetchModel
 
-/// The format of an imported file.
+/// The format of a file of rows.
 enum RecordFormat: String, CaseIterable {
   case csv, tsv, json, ndjson
 
@@ -17,6 +17,12 @@ enum RecordFormat: String, CaseIterable {
     case "ndjson", "jsonl": self = .ndjson
     default: return nil
     }
+  }
+
+  /// Determines the format of an output from its path; nil also for a compressed one.
+  init?(output path: String?) {
+    guard let path, !path.hasSuffix(".gz") else { return nil }
+    self.init(path: path)
   }
 
   /// Determines the format from a file's first bytes.

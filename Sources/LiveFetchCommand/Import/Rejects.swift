@@ -63,7 +63,9 @@ struct Rejects {
   mutating func keep() throws {
     guard count > 0, let file else { return discard() }
     guard close(), draft?.complete() ?? true else {
-      throw file.unwritable()
+      let error = file.unwritable()
+      draft?.delete()
+      throw error
     }
   }
 

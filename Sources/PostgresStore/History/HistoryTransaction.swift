@@ -107,7 +107,7 @@ extension PostgresTrackedTable {
         SELECT DISTINCT ON (\(identity())) livefetch_existed\(columns)
         FROM (
           SELECT *, min(livefetch_seq) OVER (PARTITION BY \(identity()), livefetch_xid) AS livefetch_first
-          FROM \(firstFiles) \(Self.isRowBefore)
+          \(rowsBefore)
         ) AS first
         ORDER BY \(identity()), livefetch_first, livefetch_existed DESC, livefetch_seq)
       """, bindings: ChangeQueries.bindings(position))
@@ -115,28 +115,24 @@ extension PostgresTrackedTable {
 }
 
 extension PostgresTrackedTable {
-  /// SQL for the rows `c` of `changes`, with a condition begun: of each row and transaction, the changes in the
-  /// first file of the table. CLUSTER and other rewrites give every row another place, so that versions that
-  /// the same transaction made before look like those of earlier ones.
-  private var firstFiles: String {
+  /// The FROM and WHERE clauses of the rows `c` of `changes` that hold a row as it was before the transaction:
+  /// no other history row of the same transaction created that version.
+  ///
+  /// Of each row and transaction only the changes in the first file of the table count: CLUSTER and other
+  /// rewrites give every row another place, so that a version which the transaction made itself would look like
+  /// one from before it. An inserted row has no old version, and NULL equals no place. PostgreSQL carries out
+  /// the NOT EXISTS as an anti join, whose time grows with the number of rows and not with its square.
+  private var rowsBefore: String {
     """
-    (SELECT *, first_value(livefetch_file) OVER (
+    FROM (SELECT *, first_value(livefetch_file) OVER (
         PARTITION BY \(identity("n")), livefetch_xid, livefetch_part
         ORDER BY livefetch_seq) AS livefetch_first_file FROM changes AS n) AS c
-      WHERE livefetch_file = livefetch_first_file AND
+      WHERE livefetch_file = livefetch_first_file AND NOT EXISTS (
+        SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
+          AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
+          AND n.livefetch_after = c.livefetch_before)
     """
   }
-
-  /// SQL that is true for a history row `c` of `changes` that holds a row as it was before the transaction:
-  /// no other history row of the same transaction created that version.
-  /// An inserted row has no old version, and NULL equals no place. PostgreSQL carries out a NOT EXISTS
-  /// that stands alone as an anti join, whose time grows with the number of rows and not with its square.
-  private static let isRowBefore = """
-    NOT EXISTS (
-      SELECT FROM changes AS n WHERE n.livefetch_xid = c.livefetch_xid
-        AND n.livefetch_part = c.livefetch_part AND n.livefetch_file = c.livefetch_file
-        AND n.livefetch_after = c.livefetch_before)
-    """
 
   /// Returns SQL for each row that a list of transactions changed, as it was before the transaction: the
   /// transaction's number, the id, 1 if the row existed, and columns with their types in the table. The
@@ -156,7 +152,7 @@ extension PostgresTrackedTable {
         SELECT * FROM \(historyName) WHERE livefetch_xid = ANY (?::xid8[]))
       SELECT DISTINCT ON (livefetch_xid, \(keys))
         livefetch_xid::text::bigint, \(id), livefetch_existed::int\(columns)
-      FROM \(firstFiles) \(Self.isRowBefore)
+      \(rowsBefore)
       ORDER BY livefetch_xid, \(keys), livefetch_existed DESC, livefetch_seq
       """
   }

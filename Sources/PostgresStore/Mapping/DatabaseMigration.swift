@@ -138,24 +138,18 @@ private struct DatabaseMigration {
       ? try ModelTriggers(ModelInstallation.tables(of: model)).recomputation() : []
     let all = statements.count + options.after.count + last.count
     var done = 0
-    func step(_ name: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
-      progress(done, all, name)
-      try body()
+    func carryOut(_ statement: NamedStatement) throws(StoreError) {
+      progress(done, all, statement.name)
+      try execute(statement.sql, statement.name)
       done += 1
     }
-    for statement in statements {
-      try step(statement.name) { () throws(StoreError) in
-        try execute(statement.sql, statement.name)
-      }
-    }
+    for statement in statements { try carryOut(statement) }
     for script in options.after {
-      try step(script.name) { () throws(StoreError) in try run(script) }
+      progress(done, all, script.name)
+      try run(script)
+      done += 1
     }
-    for statement in last {
-      try step(statement.name) { () throws(StoreError) in
-        try execute(statement.sql, statement.name)
-      }
-    }
+    for statement in last { try carryOut(statement) }
     progress(all, all, "done")
   }
 

@@ -14,19 +14,7 @@ struct ColumnSample {
   /// The form that the file has stored for the column; see ``ColumnForms``.
   let formerForm: String?
   /// The result of ``firstValues()``, which may scan the table; nil before it is read.
-  private var readValues: [SQLValue]?
-
-  init(
-    connection: Connection, table: String, isView: Bool, column: String, declaredType: String,
-    formerForm: String?
-  ) {
-    self.connection = connection
-    self.table = table
-    self.isView = isView
-    self.column = column
-    self.declaredType = declaredType
-    self.formerForm = formerForm
-  }
+  private(set) var readValues: [SQLValue]?
 
   /// The number of rows whose values decide the form of a column, if one of them is not NULL.
   private static let rowCount = 1_000

@@ -28,10 +28,11 @@ struct WriterMaintenance {
   /// The version of the schema in which every change was last found to be recorded; -1 before the first
   /// comparison.
   private(set) var schemaVersion: Int64 {
-    didSet { comparedVersion?.value = schemaVersion }
+    get { comparedVersion.value }
+    set { comparedVersion.value = newValue }
   }
-  /// ``schemaVersion`` for other threads.
-  private let comparedVersion: SharedValue<Int64>?
+  /// ``schemaVersion``, which other threads read too.
+  private let comparedVersion: SharedValue<Int64>
   private var nextPoll: UInt64 = 0
   private var nextPruning: UInt64 = 0
   private var nextMeasuring: UInt64 = 0
@@ -59,7 +60,7 @@ struct WriterMaintenance {
 
   init(
     connection: Connection, history: History, settings: WriterSettings,
-    watch: FileIdentityMonitor? = nil, comparedVersion: SharedValue<Int64>? = nil
+    watch: FileIdentityMonitor? = nil, comparedVersion: SharedValue<Int64> = .init(-1)
   ) {
     self.watch = watch
     self.comparedVersion = comparedVersion
@@ -70,7 +71,6 @@ struct WriterMaintenance {
     // -1 is no value that SQLite returns. Other processes may have written since the writer read
     // its token, so the first run checks everything.
     dataVersion = -1
-    schemaVersion = -1
     sqlite3_wal_hook(
       connection.handle,
       { context, _, _, pages in

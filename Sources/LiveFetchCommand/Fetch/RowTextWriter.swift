@@ -2,20 +2,9 @@
 
 import FetchModel
 
-/// The output format of rows.
-typealias RowFormat = RecordFormat
-
-extension RecordFormat {
-  /// Determines the format from an output's extension; nil for a compressed one.
-  init?(path: String?) {
-    guard let path, !path.hasSuffix(".gz") else { return nil }
-    self.init(path: path)
-  }
-}
-
 /// Writes items in one format.
 struct RowTextWriter {
-  let format: RowFormat
+  let format: RecordFormat
   /// The columns of CSV and TSV. The first page determines them.
   private(set) var columns: [String] = []
   /// Says what a column's strings look like in CSV and TSV.
@@ -24,7 +13,7 @@ struct RowTextWriter {
   private var kinds: [ColumnKind] = []
   private var count = 0
 
-  init(_ format: RowFormat) { self.format = format }
+  init(_ format: RecordFormat) { self.format = format }
 
   /// Returns the text before the first row.
   ///
