@@ -5,6 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import PostgresStore
+
 @Suite("SIGHUP has a server read its settings again", .mayBlock)
 struct ReloadTests {
   private func client(
@@ -70,6 +72,47 @@ struct ReloadTests {
       "\(log)")
     #expect(!log.contains("read again: "), "\(log)")
     #expect(try client(address, "/v1").receiveHead().hasPrefix("HTTP/1.1 200"))
+  }
+
+  @Test("The model of the start stays in use, and the server ends after a reload")
+  func model() throws {
+    let folder = try Folder()
+    func model(_ attribute: String) -> String {
+      #"{"entities":[{"name":"City","attributes":[{"name":"\#(attribute)","type":"String"}]}]}"#
+    }
+    try folder.write(model("name"), to: "m.json")
+    try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("m.sqlite", ["--model", "m.json"])
+    try folder.write(model("title"), to: "m.json")
+    try folder.write(#"{"max-items": 50}"#, to: "livefetch.json")
+    let log = try hangUp(server, folder, until: "read again: ")
+    #expect(!log.contains("cannot be opened again"), "\(log)")
+    #expect(
+      try client(address, "/v1/objects/City?sort=name").receiveHead().hasPrefix("HTTP/1.1 200"))
+    stop(server)
+  }
+
+  @Test("The configuration file that `config` prints, with every default, serves a database")
+  func defaults() throws {
+    let folder = try smallFolder()
+    let database = try PostgresServer.shared().newDatabase(copying: folder.file("w.sqlite"))
+    let settings = try folder.run("config", "--format", "json")
+    try folder.write(settings.output, to: "livefetch.json")
+    stop(try folder.serve(database).process)
+  }
+
+  @Test("SIGTERM ends a server whose store cannot be opened again")
+  func unreachable() throws {
+    let folder = try smallFolder()
+    let database = try PostgresServer.shared().newDatabase(copying: folder.file("w.sqlite"))
+    try folder.write(#"{"max-items": 100}"#, to: "livefetch.json")
+    let (server, _) = try folder.serve(database)
+    let other = try PostgresConnection(database)
+    try other.execute("UPDATE livefetch.store SET format = 99")
+    try folder.write(#"{"max-items": 50}"#, to: "livefetch.json")
+    _ = try hangUp(server, folder, until: "cannot be opened again")
+    other.close()
+    stop(server)
   }
 
   @Test("Another configuration file changes quotas; its port waits for the next start")
