@@ -63,7 +63,9 @@ extension LiveQuery {
         try advance(context)
       }
     }
-    if needsHistory, !isUnchanged(after: token.position) {
+    if needsHistory || !knowsChanges(for: key, after: token.position),
+      !isUnchanged(after: token.position)
+    {
       guard try context.canContinue(from: token) else { return nil }
     }
     let view = try limit.run(context) { () throws(StoreError) in
@@ -79,6 +81,14 @@ extension LiveQuery {
   /// True if the query's own state shows that nothing relevant changed after `position`.
   func isUnchanged(after position: HistoryPosition) -> Bool {
     passed?.contains(position) != true && log.isUnchanged(after: position)
+  }
+
+  /// True if a diff from `position` on needs nothing of the store's history.
+  private func knowsChanges(for key: ViewKey, after position: HistoryPosition) -> Bool {
+    if let view = views[key], view.bodies[position] != nil { return true }
+    if case .dictionaries = key.shape { return false }
+    return self.key.expansion.isEmpty && passed?.contains(position) != true
+      && log.changes(after: position) != nil
   }
 
   /// The diff of `view` from `position` on; nil if its snapshot is the same.

@@ -46,23 +46,62 @@ struct OpenFile {
     }
     // No table is created for a model that cannot be served.
     try options.model?.checkTransformers(among: options.transformers)
-    let opening = ModelOpening(connection: connection, given: options.model)
-    let introspection =
-      if let modelled = try opening.open() { modelled } else {
-        try Introspection(tablesOf: connection)
-      }
-    model = try introspection.model.with(options.transformers)
-    schema = introspection.schema
-    history = History(model: model, schema: schema)
-    let mode = try Self.switchToWAL(connection)
-    let durability = options.durability == .full ? "FULL" : "NORMAL"
-    try connection.execute("PRAGMA synchronous = \(durability)")
-    historySetup = try history.setUp(on: connection, journalMode: mode)
-    try BackupIdentity.ensure(path, on: connection)
-    if let file = model.file { try ModelOpening.store(file, on: connection) }
-    watch = try FileIdentityMonitor(path: path, on: connection)
+    let tracked = try Self.track(path, connection, options)
+    (model, schema) = (tracked.model, tracked.schema)
+    history = tracked.history
+    historySetup = tracked.setup
+    watch = tracked.watch
     readAccess = .read
     writeConnection = connection
+  }
+
+  /// A model with its tables, whose changes are recorded from now on.
+  private struct Tracked {
+    let model: Model
+    let schema: Schema
+    let history: History
+    let setup: HistorySetup
+    let watch: FileIdentityMonitor
+  }
+
+  /// The most times that the tables are read again because other programs change them meanwhile.
+  private static let maxReads = 20
+
+  /// Reads the tables and sets up their history. The tables that are served, recorded and watched are those
+  /// of one version of the schema.
+  ///
+  /// - Throws: ``StoreError/busy`` if other programs change the schema all the time.
+  private static func track(
+    _ path: String, _ connection: Connection, _ options: SQLiteStoreOptions
+  ) throws(StoreError) -> Tracked {
+    let opening = ModelOpening(connection: connection, given: options.model)
+    let durability = options.durability == .full ? "FULL" : "NORMAL"
+    var journalMode: String?
+    var isRestarted = false
+    for _ in 0..<maxReads {
+      // Another version if opening the model creates its tables or triggers. They are read once more then.
+      let version = try History.schemaVersion(on: connection)
+      let introspection =
+        if let modelled = try opening.open() { modelled } else {
+          try Introspection(tablesOf: connection)
+        }
+      let model = try introspection.model.with(options.transformers)
+      let history = History(model: model, schema: introspection.schema)
+      let mode = if let journalMode { journalMode } else { try switchToWAL(connection) }
+      journalMode = mode
+      try connection.execute("PRAGMA synchronous = \(durability)")
+      let found = try history.setUp(on: connection, journalMode: mode, schemaVersion: version)
+      guard let (setup, latest) = found else { continue }
+      isRestarted = isRestarted || setup == .restarted
+      try BackupIdentity.ensure(path, on: connection)
+      if let file = model.file { try ModelOpening.store(file, on: connection) }
+      let watch = try FileIdentityMonitor(path: path, on: connection)
+      guard try History.schemaVersion(on: connection) == latest else { continue }
+      return Tracked(
+        model: model, schema: introspection.schema, history: history,
+        setup: isRestarted ? .restarted : setup, watch: watch)
+    }
+    throw .busy
   }
 
   /// Refuses a file that was evidently truncated. SQLite takes one of 0 or 1 bytes for a new

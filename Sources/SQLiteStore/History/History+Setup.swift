@@ -44,6 +44,20 @@ extension History {
     }
   }
 
+  /// The same, unless another program has changed the schema since its tables were read.
+  ///
+  /// - Parameter version: The version of the schema then.
+  /// - Returns: What was done, and the version of the schema afterwards; nil if nothing was done.
+  func setUp(
+    on connection: Connection, journalMode: String, schemaVersion version: Int64?
+  ) throws(StoreError) -> (setup: HistorySetup, schemaVersion: Int64?)? {
+    try connection.transaction { () throws(StoreError) in
+      guard try Self.schemaVersion(on: connection) == version else { return nil }
+      let setup = try repair(on: connection, journalMode: journalMode)
+      return (setup, try Self.schemaVersion(on: connection))
+    }
+  }
+
   private func repair(
     on connection: Connection, journalMode: String
   ) throws(StoreError) -> HistorySetup {
