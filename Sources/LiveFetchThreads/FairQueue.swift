@@ -66,6 +66,11 @@ package struct FairQueue<Element> {
   /// Removes and returns the elements that are first on their connections and for which `predicate`
   /// returns true. O(connections).
   package mutating func removeFirst(where predicate: (Element) -> Bool) -> [Element] {
+    let isFound = callers.members.values.contains { connections in
+      connections.members.values.contains { $0.first.map(predicate) ?? false }
+    }
+    // Most times there is none, and nothing is copied.
+    guard isFound else { return [] }
     var removed: [Element] = []
     callers.updateAll { connections in
       connections.updateAll { elements in

@@ -171,11 +171,11 @@ final class ServedFiles: Sendable {
 
   /// The current condition. Costs three calls of `stat`.
   var condition: FileCondition {
-    let index = FileStatus(indexPath)
-    return condition(index: index, isIndexTruncated: isIndexTruncated(index))
+    condition(log: FileStatus(logPath), index: FileStatus(indexPath))
   }
 
-  private func condition(index: FileStatus?, isIndexTruncated: Bool) -> FileCondition {
+  private func condition(log: FileStatus?, index: FileStatus?) -> FileCondition {
+    let isIndexTruncated = isIndexTruncated(index)
     if isTruncated.load(ordering: .relaxed) { return .truncated }
     guard let now = FileStatus(path) else { return .removed }
     guard now.identity == database else { return .replaced }
@@ -183,7 +183,6 @@ final class ServedFiles: Sendable {
       isTruncated.store(true, ordering: .relaxed)
       return .truncated
     }
-    let log = FileStatus(logPath)
     if Self.isReplaced(self.log, by: log) || Self.isReplaced(self.index, by: index) {
       return .logReplaced
     }
@@ -239,10 +238,10 @@ final class ServedFiles: Sendable {
   /// - Throws: ``StoreError/storageFailed(_:)`` if a commit now would be lost, ``StoreError/damaged(_:)`` if
   ///   damaged content was found.
   func check(_ connection: Connection) throws(StoreError) {
-    let index = FileStatus(indexPath)
-    if index?.identity == self.index { checkLog(connection) }
+    let (log, index) = (FileStatus(logPath), FileStatus(indexPath))
+    if index?.identity == self.index { checkLog(connection, log, index) }
     checkPages(connection)
-    let condition = condition(index: index, isIndexTruncated: isIndexTruncated(index))
+    let condition = condition(log: log, index: index)
     guard let fault = condition.fault else { return }
     throw condition == .damaged ? .damaged(fault.detail) : .storageFailed(fault.detail)
   }
@@ -256,19 +255,23 @@ final class ServedFiles: Sendable {
   /// before it counts them in the index, and resets the count before it truncates the log. Another
   /// process may do either between two reads; then both values have changed. A truncated index
   /// contains no valid count, so its previous one is used.
-  private func checkLog(_ connection: Connection) {
-    guard let log = FileStatus(logPath), log.identity == self.log else { return }
-    if let required = requiredLogBytes(connection) { logBytes.store(required, ordering: .relaxed) }
+  private func checkLog(_ connection: Connection, _ log: FileStatus?, _ index: FileStatus?) {
+    guard let log, log.identity == self.log else { return }
+    if let required = requiredLogBytes(connection, index) {
+      logBytes.store(required, ordering: .relaxed)
+    }
     let required = logBytes.load(ordering: .relaxed)
     guard log.size < required, FileStatus(logPath)?.size == log.size,
-      (requiredLogBytes(connection) ?? required) == required
+      (requiredLogBytes(connection, FileStatus(indexPath)) ?? required) == required
     else { return }
     isLogTruncated.store(true, ordering: .relaxed)
   }
 
   /// Returns nil if the index does not contain the length of the log.
-  private func requiredLogBytes(_ connection: Connection) -> Int? {
-    guard !isIndexTruncated(FileStatus(indexPath)) else { return nil }
+  ///
+  /// - Parameter index: Its status before.
+  private func requiredLogBytes(_ connection: Connection, _ index: FileStatus?) -> Int? {
+    guard !isIndexTruncated(index) else { return nil }
     let required = connection.requiredLogBytes
     return isIndexTruncated(FileStatus(indexPath)) ? nil : required
   }

@@ -109,10 +109,8 @@ extension Service {
     context.begin(.route)
     let resource = try Resource(target: context.request.target)
     if resource.isFile, !isFile(context.request) { throw .noSuchPath }
-    let allow = allow(at: resource, context)
-    guard let route = resource.route(context.request.method, allow: allow) else {
-      throw .methodNotAllowed(allow)
-    }
+    let route = resource.route(context.request.method, allow: allow(at: resource, context))
+    guard let route else { throw .methodNotAllowed(allow(at: resource, context)) }
     context.exchange.setTag(route.kind.rawValue)
     return route
   }
