@@ -13,6 +13,8 @@ public final class HTTPExchange: Sendable {
     case receiver(CallbackResponder)
   }
 
+  private static let unanswered = AnyHTTPResponse.response(HTTPProblem.unanswered.response())
+
   init(_ state: ExchangeState) {
     destination = .connection(state)
   }
@@ -27,7 +29,7 @@ public final class HTTPExchange: Sendable {
   deinit {
     switch destination {
     case .connection(let state): state.handleRelease()
-    case .receiver(let receiver): receiver.give(.response(HTTPProblem.unanswered.response()))
+    case .receiver(let receiver): receiver.give(Self.unanswered)
     }
   }
 

@@ -8,22 +8,24 @@
 import DequeModule
 
 /// The caller and connection to which an element belongs.
-package struct QueueKey: Hashable, Sendable {
-  package var caller: String
-  package var connection: UInt64
+public struct QueueKey: Hashable, Sendable {
+  public var caller: String
+  public var connection: UInt64
 
   /// Without arguments, elements keep the order in which they arrive.
-  package init(caller: String = "", connection: UInt64 = 0) {
+  @inlinable
+  public init(caller: String = "", connection: UInt64 = 0) {
     self.caller = caller
     self.connection = connection
   }
 }
 
 /// A queue that is fair between callers, and between the connections of one caller. A plain value,
-/// which its owner protects. Appending and removing are O(1), amortized.
-package struct FairQueue<Element> {
+/// which its owner protects. Appending and removing are O(1), amortized. It is public and inlinable, so
+/// that the compiler specializes it in other modules.
+public struct FairQueue<Element> {
   /// The result of appending an element.
-  package enum Admission {
+  public enum Admission {
     case queued
     /// The queue is full, and its caller has at least as many elements as any other.
     case refused
@@ -31,18 +33,20 @@ package struct FairQueue<Element> {
     case replaced(Element)
   }
 
-  private var callers = Rotation<String, Rotation<UInt64, Deque<Element>>>()
-  private let capacity: Int
-  package private(set) var count = 0
+  @usableFromInline var callers = Rotation<String, Rotation<UInt64, Deque<Element>>>()
+  @usableFromInline let capacity: Int
+  @inlinable public var count: Int { callers.total }
 
-  package init(capacity: Int) {
+  @inlinable
+  public init(capacity: Int) {
     self.capacity = capacity
   }
 
-  package var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { count == 0 }
 
   /// Appends an element. O(callers) if the queue is full.
-  package mutating func append(_ element: Element, for key: QueueKey) -> Admission {
+  @inlinable
+  public mutating func append(_ element: Element, for key: QueueKey) -> Admission {
     guard count >= capacity else {
       insert(element, for: key)
       return .queued
@@ -57,15 +61,15 @@ package struct FairQueue<Element> {
 
   /// Removes and returns the next element of the callers for which `isAllowed` returns true. Others
   /// keep their turns. O(callers) if it returns false.
-  package mutating func popFirst(where isAllowed: (String) -> Bool = { _ in true }) -> Element? {
-    let element = callers.popFirst(where: isAllowed) { $0.popFirst { $0.popFirst() } }
-    if element != nil { count -= 1 }
-    return element
+  @inlinable
+  public mutating func popFirst(where isAllowed: (String) -> Bool = { _ in true }) -> Element? {
+    callers.popFirst(where: isAllowed) { $0.popFirst { $0.popFirst() } }
   }
 
   /// Removes and returns the elements that are first on their connections and for which `predicate`
   /// returns true. O(connections).
-  package mutating func removeFirst(where predicate: (Element) -> Bool) -> [Element] {
+  @inlinable
+  public mutating func removeFirst(where predicate: (Element) -> Bool) -> [Element] {
     let isFound = callers.members.values.contains { connections in
       connections.members.values.contains { $0.first.map(predicate) ?? false }
     }
@@ -80,51 +84,56 @@ package struct FairQueue<Element> {
         }
       }
     }
-    count -= removed.count
     return removed
   }
 
   /// Removes and returns all elements.
-  package mutating func removeAll() -> [Element] {
+  @inlinable
+  public mutating func removeAll() -> [Element] {
     var removed: [Element] = []
     removed.reserveCapacity(count)
     while let element = popFirst() { removed.append(element) }
     return removed
   }
 
-  private mutating func insert(_ element: Element, for key: QueueKey) {
-    count += 1
+  @inlinable
+  mutating func insert(_ element: Element, for key: QueueKey) {
     callers.update(key.caller) { $0.update(key.connection) { $0.append(element) } }
   }
 
-  private mutating func removeLast(of caller: String) -> Element? {
+  @inlinable
+  mutating func removeLast(of caller: String) -> Element? {
     var last: Element?
     callers.update(caller) { connections in
       guard let connection = connections.last else { return }
       connections.update(connection) { last = $0.popLast() }
     }
-    if last != nil { count -= 1 }
     return last
   }
 }
 
 /// A container of elements.
-private protocol Holding {
+@usableFromInline
+protocol Holding {
   init()
   /// The number of elements.
   var total: Int { get }
 }
 
 /// Members that take turns. A member without elements is removed.
-private struct Rotation<Key: Hashable, Member: Holding>: Holding {
-  private(set) var members: [Key: Member] = [:]
+@usableFromInline
+struct Rotation<Key: Hashable, Member: Holding>: Holding {
+  @usableFromInline var members: [Key: Member] = [:]
   /// The members' keys in the order of their turns.
-  private var turns = Deque<Key>()
-  private(set) var total = 0
+  @usableFromInline var turns = Deque<Key>()
+  @usableFromInline var total = 0
 
-  var last: Key? { turns.last }
+  @inlinable init() {}
+
+  @inlinable var last: Key? { turns.last }
 
   /// Removes an element of the first member in turn for whose key `isAllowed` returns true.
+  @inlinable
   mutating func popFirst<Element>(
     where isAllowed: (Key) -> Bool = { _ in true }, _ take: (inout Member) -> Element?
   ) -> Element? {
@@ -142,6 +151,7 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
   }
 
   /// Changes one member, which is created if it does not exist. O(members) if it becomes empty.
+  @inlinable
   mutating func update(_ key: Key, _ change: (inout Member) -> Void) {
     let before = members[key]?.total ?? 0
     change(&members[key, default: Member()])
@@ -154,6 +164,7 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
   }
 
   /// Changes every member. O(members).
+  @inlinable
   mutating func updateAll(_ change: (inout Member) -> Void) {
     for key in Array(members.keys) {
       if let index = members.index(forKey: key) { change(&members.values[index]) }
@@ -165,5 +176,5 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
 }
 
 extension Deque: Holding {
-  fileprivate var total: Int { count }
+  @usableFromInline var total: Int { count }
 }
