@@ -1,4 +1,4 @@
-// The menu of a column's head: its order, and what it holds.
+// The menu of a column head: sorts by the column, and shows its most frequent values.
 
 import { h } from './dom.js';
 import { Facets } from './facets.js';

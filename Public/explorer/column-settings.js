@@ -7,7 +7,7 @@ const prefix = 'livefetch.columns.';
 const NARROWEST = 48;
 const WIDEST = 2000;
 
-/** Reads and writes texts by name; a browser that keeps nothing is no error. */
+/** Reads and writes texts by name; does nothing where the browser allows no storage. */
 export const browserStorage = {
   read(name) {
     try { return localStorage.getItem(name); } catch { return null; }
@@ -16,8 +16,11 @@ export const browserStorage = {
     try {
       if (text === null) localStorage.removeItem(name);
       else localStorage.setItem(name, text);
-    } catch { /* It is forbidden or full: the columns are as they were after a reload. */ }
+    } catch { /* Storage is forbidden or full: after a reload, the change is lost. */ }
   } };
+
+/** The settings of a table whose columns are as the server sends them. */
+const UNCHANGED = Object.freeze({ order: [], hidden: [], widths: {} });
 
 export class ColumnSettings {
   #storage;
@@ -27,7 +30,7 @@ export class ColumnSettings {
     this.#storage = storage;
   }
 
-  /** The columns to show, in their order, each with its `width` in pixels where one was chosen. */
+  /** The columns to show, in their order, each with its `width` in pixels where one was chosen. All of them if every one is hidden. */
   arrange(entity, columns) {
     const { order, hidden, widths } = this.#of(entity);
     const place = (name) => (order.includes(name) ? order.indexOf(name) : Infinity);
@@ -42,7 +45,7 @@ export class ColumnSettings {
   }
 
   isChanged(entity) {
-    return this.#storage.read(prefix + entity) !== null;
+    return this.#of(entity) !== UNCHANGED;
   }
 
   setHidden(entity, name, isHidden) {
@@ -87,7 +90,7 @@ export class ColumnSettings {
       const whole = Object.entries(widths).filter(([, width]) => Number.isInteger(width));
       return { order: [...order], hidden: [...hidden], widths: Object.fromEntries(whole) };
     } catch {
-      return { order: [], hidden: [], widths: {} };
+      return UNCHANGED;
     }
   }
 

@@ -57,8 +57,8 @@ function near(value) {
   return Number.isInteger(value) ? Math.round(moved) : Number(moved.toPrecision(7));
 }
 
-/** The attribute whose edits show best: the one that sorts, else any number. */
-export function liveliest(schema, view) {
+/** The numeric attribute by which the view is sorted; null if there is none, or if the table is read-only. */
+export function sortingAttribute(schema, view) {
   const { attributes, readOnly } = schema.entity(view.entity);
   if (readOnly) return null;
   const numeric = attributes.filter(({ type, isFixed }) => isNumeric(type) && !isFixed);
@@ -68,7 +68,7 @@ export function liveliest(schema, view) {
 
 /** An update that would show: a row that is seen gets a value near that of the first one. */
 export function exampleUpdate(schema, view, visible) {
-  const column = liveliest(schema, view);
+  const column = sortingAttribute(schema, view);
   const [first, , third] = visible;
   if (!column || third?.[column] == null) return null;
   return { entity: view.entity, id: third.id, values: { [column]: Math.ceil(first[column] * 1.01) } };

@@ -1,7 +1,7 @@
 // Demonstrations of a live table: random edits in the sample data, and a second client beside it.
 
 import { action } from './actions.js';
-import { DemoTraffic, liveliest } from './demo-traffic.js';
+import { DemoTraffic, sortingAttribute } from './demo-traffic.js';
 import { SecondClient } from './second-client.js';
 import { token } from './session.js';
 
@@ -10,7 +10,7 @@ export class Demonstrations {
   #onChange;
 
   /**
-   * @param page `{client, schema, names, view, isLive, isReadOnly, grid, finding, saved(token, sentAt)}`.
+   * @param page `{client, schema, names, view, isLive, isReadOnly, grid, finding, welcome, saved(token, sentAt)}`.
    * @param onChange called after a demonstration has begun or ended.
    */
   constructor(page, panes, onChange) {
@@ -25,7 +25,7 @@ export class Demonstrations {
   /** @param isFirst true to draw the first one as the main button. */
   buttons(isFirst) {
     const { schema, view, isLive, isReadOnly } = this.#page;
-    const column = liveliest(schema, view);
+    const column = sortingAttribute(schema, view);
     const { isRunning } = this.edits;
     // Edits that run can be stopped everywhere.
     const hasEdits = schema.isSample && (isRunning || (column && !isReadOnly));
@@ -45,7 +45,7 @@ export class Demonstrations {
   async #toggleEdits(column) {
     const page = this.#page;
     await this.edits.toggle(() => ({ entity: page.view.entity,
-      column: liveliest(page.schema, page.view) ?? column, items: page.grid.visible }));
+      column: sortingAttribute(page.schema, page.view) ?? column, items: page.grid.visible }));
     if (this.edits.isRunning) page.welcome.close();
     this.#onChange();
   }

@@ -11,7 +11,7 @@ import { h, PHONE } from './dom.js';
 import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
 import { largestValue } from './largest-value.js';
-import { HEAD, Layout, ROW, useTouchSizes } from './layout.js';
+import { COLUMN_HEAD, Layout, ROW, useTouchSizes } from './layout.js';
 import { Motion } from './motion.js';
 import { Row } from './row.js';
 import { keyOf } from './row-key.js';
@@ -213,16 +213,16 @@ export class Grid {
 
   /** Scrolls so that a row shows, by its index. */
   reveal(index) {
-    const [y, top] = [this.#layout.heightOf(index), this.#top + this.#layout.header];
-    const bottom = this.#top + this.element.clientHeight - HEAD - ROW;
+    const [y, top] = [this.#layout.offsetOf(index), this.#top + this.#layout.header];
+    const bottom = this.#top + this.element.clientHeight - COLUMN_HEAD - ROW;
     if (y < top) this.#top = y - this.#layout.header;
-    else if (y > bottom) this.#top = y - this.element.clientHeight + HEAD + ROW;
+    else if (y > bottom) this.#top = y - this.element.clientHeight + COLUMN_HEAD + ROW;
     this.#draw({});
   }
 
   /** The number of whole rows that show at once. */
   get pageSize() {
-    return Math.max(1, Math.floor((this.element.clientHeight - HEAD - this.#layout.header) / ROW) - 1);
+    return Math.max(1, Math.floor((this.element.clientHeight - COLUMN_HEAD - this.#layout.header) / ROW) - 1);
   }
 
   row(key) {
@@ -235,7 +235,7 @@ export class Grid {
 
   /** The items that show now. */
   get visible() {
-    const rows = this.#layout.rows(this.#top, this.#top + this.element.clientHeight - HEAD - ROW);
+    const rows = this.#layout.rows(this.#top, this.#top + this.element.clientHeight - COLUMN_HEAD - ROW);
     return [...rows].map(({ value }) => value);
   }
 
@@ -331,7 +331,7 @@ export class Grid {
     this.#headers.draw(this.#layout, { from: top - MARGIN, to: bottom + MARGIN, plays, shift });
     this.strip.mark(this.#headers.pin(this.#layout, top));
     this.cursor.draw();
-    this.#reportRange(top, bottom - HEAD);
+    this.#reportRange(top, bottom - COLUMN_HEAD);
   }
 
   /** A row with an open cell stays while the result has it; before it goes, its editors end. */

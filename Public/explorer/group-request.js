@@ -109,7 +109,7 @@ export function groupProblem(groups, row) {
   return groups.map(({ type, alias, part }) => {
     const value = row[alias];
     if (!part || value === null) return filterProblem({ type }, value);
-    return dateOf(value) ? undefined : `A filter compares dates, and “${value}” is the ${part} of none.`;
+    return dateOf(value) ? undefined : `No filter can select these rows: “${value}” is not the ${part} of any date.`;
   }).find(Boolean);
 }
 

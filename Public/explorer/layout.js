@@ -1,17 +1,17 @@
 // Sections → the place of every row. O(sections) to make, O(log sections) to look up.
 //
-// The sections may be a window of a longer table. Heights count from the window's first row, indexes
-// from the table's.
+// The sections may be a window of a longer table. Offsets are pixels from the window's first row,
+// indexes count from the table's first row.
 
 import { keyOf } from './row-key.js';
 
-/** The height of a row and of the heads; on a phone both are as high as a finger needs. */
+/** The heights of a row, of the column heads and of a section's header, in pixels. On a phone the first two are greater. */
 export let ROW = 32;
-export let HEAD = 33;
-export const HEADER = 36;
-/** The heights for a phone, or for others. They are those of `--row` and `--head` in the style sheets. */
+export let COLUMN_HEAD = 33;
+export const SECTION_HEADER = 36;
+/** Sets the heights for a phone, or for others. They are those of `--row` and `--head` in the style sheets. */
 export function useTouchSizes(isTouch) {
-  [ROW, HEAD] = isTouch ? [44, 45] : [32, 33];
+  [ROW, COLUMN_HEAD] = isTouch ? [44, 45] : [32, 33];
 }
 
 /** Space after a section. */
@@ -22,9 +22,9 @@ export class Layout {
   constructor(sections, hasHeaders, { before = 0, total = 0 } = {}) {
     this.sections = sections;
     this.before = before;
-    this.header = hasHeaders ? HEADER : 0;
+    this.header = hasHeaders ? SECTION_HEADER : 0;
     const gap = hasHeaders ? GAP : 0;
-    /** The height at which each section begins. */
+    /** The offset at which each section begins. */
     this.tops = new Float64Array(sections.length + 1);
     /** The number of items before each section. */
     this.counts = new Float64Array(sections.length + 1);
@@ -41,7 +41,7 @@ export class Layout {
     return this.tops[this.sections.length];
   }
 
-  /** The index behind the window's last row. */
+  /** The index after the window's last row. */
   get end() {
     return this.counts[this.sections.length];
   }
@@ -51,12 +51,12 @@ export class Layout {
     return this.end - this.before;
   }
 
-  /** The height of the rows before the window. */
+  /** The height of the rows before the window, in pixels. */
   get top() {
     return this.before * ROW;
   }
 
-  /** The height of the whole table. */
+  /** The height of the whole table, in pixels. */
   get fullHeight() {
     return this.top + this.height + (this.total - this.end) * ROW;
   }
@@ -71,19 +71,24 @@ export class Layout {
     return this.tops[section] + this.header + item * ROW;
   }
 
-  /** The section at a height; the last one below the end. */
+  /** The section at an offset; the last one below the end. */
   sectionAt(y) {
+    return this.#lastSection(this.tops, y);
+  }
+
+  /** The last section whose element of `starts` is at most `value`; the first one if there is none. */
+  #lastSection(starts, value) {
     let low = 0;
     let high = this.sections.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.tops[middle] <= y) low = middle;
+      if (starts[middle] <= value) low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
-  /** The index of the row at a height, inside the window or not. */
+  /** The index of the row at an offset, inside the window or not. */
   indexAt(y) {
     if (y < 0) return Math.max(0, this.before + Math.floor(y / ROW));
     if (y >= this.height) return Math.min(this.total - 1, this.end + Math.floor((y - this.height) / ROW));
@@ -93,15 +98,15 @@ export class Layout {
     return this.counts[section] + Math.max(0, Math.min(last, item));
   }
 
-  /** The height of a row by its index, inside the window or not. */
-  heightOf(index) {
+  /** The distance of a row from the window's first row, in pixels. The row may be outside the window. */
+  offsetOf(index) {
     if (index < this.before) return (index - this.before) * ROW;
     if (index >= this.end) return this.height + (index - this.end) * ROW;
     const { section, item } = this.place(index);
     return this.y(section, item);
   }
 
-  /** The rows that show between two heights: `{section, item, y, value}`. */
+  /** The rows that show between two offsets: `{section, item, y, value}`. */
   *rows(from, to) {
     for (let section = this.sectionAt(from); section < this.sections.length; section += 1) {
       if (this.tops[section] > to) return;
@@ -115,7 +120,7 @@ export class Layout {
     }
   }
 
-  /** The headers between two heights: `{section, y}`. */
+  /** The headers between two offsets: `{section, y}`. */
   *headers(from, to) {
     if (this.header === 0) return;
     for (let section = this.sectionAt(from); section < this.sections.length; section += 1) {
@@ -124,7 +129,7 @@ export class Layout {
     }
   }
 
-  /** The heights of the items with these keys. O(items). */
+  /** The offsets of the items with these keys. O(items). */
   find(keys) {
     const found = new Map();
     for (let section = 0; section < this.sections.length && found.size < keys.size; section += 1) {
@@ -140,8 +145,7 @@ export class Layout {
   /** Section and item of a row by its index; null outside the window. */
   place(index) {
     if (index < this.before || index >= this.end) return null;
-    let section = 0;
-    while (this.counts[section + 1] <= index) section += 1;
+    const section = this.#lastSection(this.counts, index);
     return { section, item: index - this.counts[section] };
   }
 }

@@ -7,8 +7,8 @@ import { nameText } from './predicate-text.js';
 const glyphs = { string: 'abc', integer: '123', double: '1.5', decimal: '1.5', boolean: 'y/n',
   date: 'date', binary: 'data', uuid: 'uuid', uri: 'uri', json: '{ }' };
 
-/** On a phone the bar has no room for the file's name and the links: they are here. */
-function bar() {
+/** On a phone the bar has no room for the file's name and the links, so the panel ends with them. */
+function drawerFoot() {
   const links = [...document.querySelectorAll('.bar .quiet-link:not([hidden])')].map((link) => link.cloneNode(true));
   links.forEach((link) => link.removeAttribute('id'));
   return h('div', { class: 'drawer-foot' }, h('p', {}, document.getElementById('store').textContent), links);
@@ -29,7 +29,7 @@ export class ModelPanel {
   show(schema, current, counts) {
     replace(this.#parent, h('h2', { class: 'panel-title' }, 'Tables'),
       h('ul', { class: 'entities' }, schema.entities.map(
-        (entity) => this.#entity(schema, entity, entity.name === current, counts))), bar());
+        (entity) => this.#entity(schema, entity, entity.name === current, counts))), drawerFoot());
     if (current !== this.#current) this.#parent.querySelector('[aria-current=true]')?.scrollIntoView({ block: 'nearest' });
     this.#current = current;
   }

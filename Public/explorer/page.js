@@ -6,7 +6,7 @@ import { action, Welcome } from './actions.js';
 import * as address from './address.js';
 import { showConnection, showSummary } from './connection.js';
 import { Controls } from './controls.js';
-import { exampleUpdate, liveliest } from './demo-traffic.js';
+import { exampleUpdate, sortingAttribute } from './demo-traffic.js';
 import { Demonstrations } from './demonstrations.js';
 import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
@@ -364,7 +364,7 @@ export class Page {
     this.grid.element.classList.remove('is-stale');
     const total = rowCount(this.view, current.total);
     this.grid.show(current, { hasHeaders: this.view.section !== '', moved,
-      measure: liveliest(this.schema, this.view),
+      measure: sortingAttribute(this.schema, this.view),
       window: { before: Math.min(this.#window.offset, total), total },
       isNews: moved !== undefined, isOther: this.#isOther });
     this.#isOther = false;

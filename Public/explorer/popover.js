@@ -7,7 +7,7 @@ let open = null;
 
 /**
  * Opens a panel below `anchor`, an element or a place `{x, y}`; the focus goes into it and returns
- * when it is closed. Returns `{element, close(), place()}`.
+ * when it is closed, but not after a press outside. Returns `{element, close(), place()}`.
  *
  * @param options `label` names it, `className` is added, `onClose` is called.
  */
@@ -49,10 +49,11 @@ function onKey(event, element, close) {
 function move(element, step) {
   const buttons = [...element.querySelectorAll('button:not([disabled])')];
   const at = buttons.indexOf(document.activeElement);
-  buttons.at((at + step + buttons.length) % buttons.length)?.focus();
+  const next = at < 0 && step < 0 ? -1 : (at + step + buttons.length) % buttons.length;
+  buttons.at(next)?.focus();
 }
 
-/** Below the anchor, within the window; above it where there is more room. */
+/** Below the anchor; above it if it does not fit below and the anchor is in the lower half of the window. */
 function place(element, anchor) {
   const box = anchor.getBoundingClientRect?.() ?? { left: anchor.x, top: anchor.y, bottom: anchor.y };
   const { offsetWidth: width, offsetHeight: height } = element;

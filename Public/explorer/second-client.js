@@ -2,7 +2,7 @@
 // another shape. What one of them saves, both see.
 
 import { connect } from '../livefetch.js';
-import { liveliest } from './demo-traffic.js';
+import { sortingAttribute } from './demo-traffic.js';
 import { h } from './dom.js';
 import { bytes, isNumeric, milliseconds } from './format.js';
 import { Grid } from './grid.js';
@@ -96,7 +96,7 @@ const measure = ({ sort }) => sort?.[0].replace(/^-/, '');
 
 /** The same objects without sections, ranked by the number whose edits show best. */
 function shape(schema, view, where) {
-  const number = liveliest(schema, view)
+  const number = sortingAttribute(schema, view)
     ?? schema.entity(view.entity).attributes.find(({ type }) => isNumeric(type))?.name;
   const terms = number ? [`-${number}`] : sortTerms(view.sort);
   const sort = terms.length > 0 ? terms : [schema.label(view.entity) ?? 'id'];

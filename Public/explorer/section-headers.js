@@ -3,7 +3,7 @@
 
 import { h, replace } from './dom.js';
 import { stringify } from './json.js';
-import { HEADER } from './layout.js';
+import { SECTION_HEADER } from './layout.js';
 
 export class SectionHeaders {
   /** Stays at the top edge; belongs into a sticky box of no height. */
@@ -41,7 +41,7 @@ export class SectionHeaders {
     else if (plays) this.#motion.slide(header, from + shift, false);
   }
 
-  /** Pins the header of the section at a height; gives that section. */
+  /** Pins the header of the section at an offset; gives that section. */
   pin(layout, top) {
     const section = layout.sectionAt(top);
     const current = layout.sections[section];
@@ -49,7 +49,7 @@ export class SectionHeaders {
     this.pinned.hidden = !current || layout.header === 0 || isOutside;
     if (!current) return 0;
     fill(this.pinned, layout, section);
-    const push = Math.min(0, layout.tops[section + 1] - top - HEADER);
+    const push = Math.min(0, layout.tops[section + 1] - top - SECTION_HEADER);
     this.pinned.style.transform = `translateY(${push}px)`;
     return section;
   }

@@ -60,8 +60,9 @@ extension ModelMapping {
       return Inheritance(isAbstract: entity.isAbstract)
     }
     return Inheritance(
-      parent: entity.parent.flatMap { indexes[$0] }, root: indexes[file.root(of: entity.name)],
-      subentities: below.compactMap { indexes[$0.name] }, isAbstract: entity.isAbstract,
+      parent: entity.parent.flatMap { entityIndexes[$0] },
+      root: entityIndexes[file.root(of: entity.name)],
+      subentities: below.compactMap { entityIndexes[$0.name] }, isAbstract: entity.isAbstract,
       discriminator: attributes.firstIndex { $0.name == Inheritance.key })
   }
 
@@ -125,7 +126,7 @@ extension ModelMapping {
     file.lineage(of: entity).reversed().flatMap { declarer in
       declarer.relationships.compactMap { declared in
         let key = PropertyKey(entity: declarer.name, property: declared.name)
-        guard let storage = storage(of: key), let destination = indexes[declared.destination]
+        guard let storage = storage(of: key), let destination = entityIndexes[declared.destination]
         else { return nil }
         let inverse = declared.inverse.flatMap { name in
           relationshipNames(of: declared.destination).firstIndex(of: name)

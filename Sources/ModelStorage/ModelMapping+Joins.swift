@@ -73,7 +73,7 @@ extension ModelMapping {
   }
 
   private func rootIndex(_ end: PlannedColumn) -> Int {
-    end.references.flatMap { indexes[$0.table] } ?? 0
+    end.references.flatMap { entityIndexes[$0.table] } ?? 0
   }
 
   /// Returns the foreign key of one end of a link, found by its column's name or by the table that

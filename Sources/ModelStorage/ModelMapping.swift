@@ -1,5 +1,6 @@
-// A `ModelFile` and the catalog of a database → the model that is served and its tables, or every
-// difference between the two.
+// A `ModelFile` and the catalog of a database → the model that is served and its tables, or the
+// problems that were found. Columns are checked only if no table is missing, triggers only without
+// other problems.
 //
 // A table that the model created has the planned names. An existing table may differ in details:
 // its key may have any name, the column of a to-one relationship `country` may be called
@@ -16,13 +17,13 @@ package struct ColumnToFill: Sendable {
   /// Selects the rows of the property's entity; nil for every row.
   fileprivate let membership: String?
 
-  /// Counts the rows without a value.
-  package var count: String {
+  /// The query for the number of rows without a value.
+  package var countSQL: String {
     "SELECT count(*) FROM \(quoted(table)) WHERE \(quoted(name)) IS NULL"
       + (membership.map { " AND \($0)" } ?? "")
   }
 
-  /// Describes so many rows without a value.
+  /// Returns the problem text for `missing` rows without a value.
   package func problem(_ missing: Int64) -> String {
     "\(key.entity).\(key.property) is not optional, and \(missing) rows of `\(table)` have no value in "
       + "`\(name)`"
@@ -44,7 +45,8 @@ package struct ModelMapping {
   var foreignKeys: [PropertyKey: ForeignKey] = [:]
   var joins: [String: (index: Int, table: JoinTable)] = [:]
   var joinOrder: [JoinTable] = []
-  let indexes: [String: Int]
+  /// The entities' indexes in the model, by name.
+  let entityIndexes: [String: Int]
 
   let dialect: Dialect
   private let comparesBytes: Bool
@@ -60,13 +62,13 @@ package struct ModelMapping {
     self.dialect = dialect
     self.comparesBytes = comparesBytes
     self.catalog = catalog
-    indexes = Dictionary(
+    entityIndexes = Dictionary(
       tables.file.entities.enumerated().map { ($1.name, $0) },
       uniquingKeysWith: { first, _ in first })
     findTables()
     guard problems.isEmpty else { return }
-    findColumns()
-    findConstraints()
+    checkColumns()
+    checkConstraints()
     findJoins()
     checkTriggers()
   }
@@ -78,7 +80,7 @@ package struct ModelMapping {
       model: Model(entities: entities.map(\.entity), file: file),
       schema: Schema(
         entities: entities.map(\.table), joinTables: joinOrder,
-        hasDeferredKeys: catalog.contains { folded($0.sql).contains("deferred") },
+        hasDeferredKeys: catalog.mayHaveDeferredKeys,
         comparesBytes: comparesBytes, dialect: dialect))
   }
 
@@ -94,15 +96,16 @@ package struct ModelMapping {
     }
   }
 
-  /// True if every table is as the model would have created it.
-  package var isAsPlanned: Bool {
+  /// True if every table and column has its planned name and each entity's key is an integer `id`.
+  /// Types, defaults and indexes are not compared.
+  package var hasPlannedNames: Bool {
     tables.tables.allSatisfy { planned in
       guard let existing = catalog.first(where: { folded($0.name) == folded(planned.name) }) else {
         return false
       }
       return planned.isJoin
         ? planned.columns.allSatisfy { existing.column(named: $0.name) != nil }
-        : isAsPlanned(existing, planned)
+        : hasPlannedNames(existing, planned)
     }
   }
 
@@ -118,7 +121,7 @@ package struct ModelMapping {
     }
   }
 
-  private mutating func findColumns() {
+  private mutating func checkColumns() {
     for table in tables.tables {
       guard let existing = found[table.name] else { continue }
       if table.column(.discriminator) != nil, existing.column(named: Inheritance.key) == nil {
@@ -181,7 +184,7 @@ package struct ModelMapping {
         "\(key.entity).\(key.property): `\(existing.name)` has no column `\(checked.planned.name)`")
     }
     if attribute.derivation == nil {
-      checkPresence(column, isOptional: attribute.isOptional, key, existing)
+      checkNullability(column, isOptional: attribute.isOptional, key, existing)
     }
     let type = attribute.storedType
     let holds = dialect.hasTypedColumns ? column.isTyped(type) : column.holds(type)
@@ -197,7 +200,7 @@ package struct ModelMapping {
 
   /// Checks that an optional property has a nullable column. Records nullable columns of required
   /// properties, whose rows must have values.
-  private mutating func checkPresence(
+  private mutating func checkNullability(
     _ column: Column, isOptional: Bool, _ key: PropertyKey, _ existing: TableDescription
   ) {
     if isOptional, column.isNotNull, !column.isGenerated {
@@ -216,12 +219,11 @@ package struct ModelMapping {
 
   private mutating func check(_ relationship: ModelFile.Relationship, _ checked: CheckedColumn) {
     let (key, existing) = (checked.key, checked.existing)
-    let names = [checked.planned.name, "\(checked.planned.name)_id"]
-    guard let column = names.lazy.compactMap({ existing.column(named: $0) }).first else {
+    guard let column = existingColumn(for: checked.planned, in: existing) else {
       return problems.append(
         "\(key.entity).\(key.property): `\(existing.name)` has no column `\(checked.planned.name)`")
     }
-    checkPresence(column, isOptional: relationship.isOptional, key, existing)
+    checkNullability(column, isOptional: relationship.isOptional, key, existing)
     let raw = existing.foreignKeys.first { $0.columns.map(folded) == [folded(column.name)] }
     let root = file.root(of: relationship.destination)
     guard let target = found[root] else { return }
@@ -269,12 +271,12 @@ package struct ModelMapping {
   }
 
   /// Requires a unique index for each uniqueness constraint of the model.
-  private mutating func findConstraints() {
+  private mutating func checkConstraints() {
     for entity in file.entities {
       guard let existing = found[file.root(of: entity.name)] else { continue }
       for names in entity.uniquenessConstraints {
         let columns = names.compactMap { columnName($0, of: entity.name, in: existing) }
-        // The index of a subentity's constraint has its objects as the condition.
+        // The index of a subentity's constraint has the subentity's objects as its condition.
         guard columns.count == names.count,
           !existing.hasUnique(columns, isPartial: entity.parent != nil)
         else { continue }
@@ -288,16 +290,28 @@ package struct ModelMapping {
   private func columnName(
     _ property: String, of entity: String, in existing: TableDescription
   ) -> String? {
-    tables.column(property, of: entity).flatMap { name in
-      [name, "\(name)_id"].lazy.compactMap { existing.column(named: $0)?.name }.first
-    }
+    let name = tables.column(property, of: entity)
+    let planned = tables.table(of: entity)?.columns.first { $0.name == name }
+    return planned.flatMap { existingColumn(for: $0, in: existing)?.name }
+  }
+
+  /// Returns the table's column for a planned one. That of a to-one relationship `country` may be
+  /// called `country_id`.
+  private func existingColumn(
+    for planned: PlannedColumn, in existing: TableDescription
+  ) -> Column? {
+    if let column = existing.column(named: planned.name) { return column }
+    guard case .property(let key) = planned.role, tables.links[key] != nil else { return nil }
+    return existing.column(named: "\(planned.name)_id")
   }
 
   /// Requires that a column unknown to the model does not prevent inserts.
   private mutating func checkUnknownColumns(_ table: PlannedTable, _ existing: TableDescription) {
-    let known = Set(table.columns.flatMap { [folded($0.name), folded($0.name) + "_id"] })
+    let known = Set(
+      table.columns.filter { $0.role != .key }
+        .compactMap { existingColumn(for: $0, in: existing)?.name })
     for column in existing.columns
-    where !known.contains(folded(column.name)) && !existing.primaryKey.contains(column.name) {
+    where !known.contains(column.name) && !existing.primaryKey.contains(column.name) {
       guard column.isNotNull, column.defaultSQL == nil, !column.isGenerated else { continue }
       problems.append(
         "`\(existing.name)`: the column `\(column.name)` needs a value, and the model has no such "
@@ -313,11 +327,12 @@ package struct ModelMapping {
       for table in tables.tables where !table.isJoin {
         guard let existing = found[table.name],
           cascades || statement.sql.contains(" ON \(quoted(table.name))"),
-          !isAsPlanned(existing, table)
+          !hasPlannedNames(existing, table)
         else { continue }
         problems.append(
           "`\(existing.name)`: the rule \(statement.name) needs the key to be called "
-            + "`\(ModelTables.keyName)` and relationships' columns to be called like them")
+            + "`\(ModelTables.keyName)` and the columns of relationships to have the relationships' "
+            + "names")
       }
     }
   }
@@ -326,8 +341,9 @@ package struct ModelMapping {
 // MARK: - Compatibility checks
 
 extension ModelMapping {
-  /// True if the key and the links have the planned names.
-  private func isAsPlanned(_ existing: TableDescription, _ planned: PlannedTable) -> Bool {
+  /// True if every column has its planned name and the key is an integer `id`. Types, defaults and
+  /// indexes are not compared.
+  private func hasPlannedNames(_ existing: TableDescription, _ planned: PlannedTable) -> Bool {
     guard existing.primaryKey.map(folded) == [ModelTables.keyName],
       dialect.hasTypedColumns
         ? existing.column(named: ModelTables.keyName)?.type == .integer : existing.isRowidAlias
@@ -347,20 +363,29 @@ extension ModelMapping {
 extension TableDescription {
   /// True if a unique index, or the key, covers exactly these columns.
   ///
-  /// - Parameter isPartial: true if an index with a condition suffices.
+  /// - Parameter isPartial: True if an index whose condition refers to the column of the
+  ///   discriminator suffices. The condition is not compared further: databases and programs write
+  ///   it in different ways.
   fileprivate func hasUnique(_ columns: [String], isPartial: Bool) -> Bool {
     let requested = Set(columns.map(folded))
     return Set(primaryKey.map(folded)) == requested
       || uniqueIndexes.contains { index in
         let parts = index.parts.compactMap { $0.column.map(folded) }
         return parts.count == index.parts.count && Set(parts) == requested
-          && (isPartial || index.condition == nil)
+          && (index.condition == nil || isPartial && index.mayDistinguishEntities)
       }
   }
 }
 
+extension UniqueIndex {
+  /// True if the index has a condition that contains the name of the discriminator's column.
+  fileprivate var mayDistinguishEntities: Bool {
+    condition.map { folded($0).contains(folded(ModelTables.discriminatorName)) } ?? false
+  }
+}
+
 extension Column {
-  /// True if values of `type` are read back from the column as they were written.
+  /// True if values of type `requested` are read back from the column as they were written.
   fileprivate func holds(_ requested: AttributeType) -> Bool {
     if type == requested { return true }
     return switch requested {
@@ -373,7 +398,7 @@ extension Column {
     }
   }
 
-  /// True if the column, whose values all have its type, holds every value of `type`.
+  /// True if the column, whose values all have its type, holds every value of type `requested`.
   fileprivate func isTyped(_ requested: AttributeType) -> Bool {
     switch requested {
     case type: true

@@ -71,7 +71,7 @@ extension ResultTransaction {
       let extra = plan.isCapped ? 1 : 0
       let window = composer.window(of: plan, extra: extra, items: cachesItems ? .separate : .inRows)
       statements.append(("items", window.fragment))
-      if cachesItems { statements.append(("item", composer.rows(of: plan).fragment)) }
+      if cachesItems { statements.append(("item", composer.rowStatement(of: plan).fragment)) }
     }
     if plan.withTotal || plan.shape == .count {
       statements.append(("total", composer.total(of: plan.definition).fragment))

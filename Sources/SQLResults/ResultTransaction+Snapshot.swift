@@ -45,7 +45,7 @@ extension ResultTransaction {
     guard table.key.bindings(of: id) != nil else { return nil }
     let rules = plan.definition.access?.parameterized
     guard rules != nil || plan.definition.access == nil else {
-      return try object(composer.object(id, of: plan), id)
+      return try object(composer.objectStatement(id, of: plan), id)
     }
     let kind = ItemKind(
       entity: plan.definition.entity, selection: plan.selection,
@@ -54,7 +54,7 @@ extension ResultTransaction {
       // It serves later reads too, when the columns of a rule may have values in several encodings.
       var composer = composer
       composer.homogeneousColumns = []
-      return composer.object(id, of: plan.restricted(by: rules?.template))
+      return composer.objectStatement(id, of: plan.restricted(by: rules?.template))
     }
     return try object(
       statement.bound(to: rules?.planValues ?? .none).binding(id, of: table.key), id)

@@ -11,7 +11,7 @@ const bars = () => [...document.querySelectorAll('.group-bars li')].map((line) =
   `${line.querySelector('.group-label').textContent} ${line.querySelector('.group-number').textContent}`);
 export const groupCells = () => [...document.querySelectorAll('.group-table tbody tr')].map((line) =>
   [...line.children].map(({ textContent }) => textContent).join('|'));
-const kind = (name) => [...document.querySelectorAll('.groups [role=radio]')].find(({ textContent }) => textContent === name).click();
+const chooseChart = (name) => [...document.querySelectorAll('.groups [role=radio]')].find(({ textContent }) => textContent === name).click();
 
 const add = (label, name) => {
   const select = document.querySelector(`.groups [aria-label="${label}"]`);
@@ -25,7 +25,7 @@ async function groups({ browser, server, shoot }) {
   await page.until(() => document.querySelectorAll('.group-bars li').length === 3);
   assert.deepEqual(await page.run(bars), ['Italo 2', 'Clarice 1', 'Ursula 1']);
   await page.run(add, 'Add a value', 'sum of price');
-  await page.run(kind, 'Table');
+  await page.run(chooseChart, 'Table');
   await page.until(() => document.querySelectorAll('.group-table th').length === 3);
   assert.deepEqual(await page.run(groupCells), ['Italo|2|17.49', 'Clarice|1|0', 'Ursula|1|12.5']);
   await shoot(page, 'groups-table');
@@ -56,7 +56,7 @@ async function charts({ browser, server, shoot }) {
       select: ['country.continent', 'n:@count'], group: ['country.continent'], sort: ['-n'] });
     assert.ok((await page.run(bars))[0].startsWith(`${wanted.sections[0].items[0]['country.continent']} ${wanted.sections[0].items[0].n}`));
     await shoot(page, `groups-bars-${scheme}`);
-    await page.run(kind, 'Line');
+    await page.run(chooseChart, 'Line');
     await page.until(() => document.querySelectorAll('.group-dot').length === 6);
     await shoot(page, `groups-line-${scheme}`);
     assert.ok(await page.run(() => document.documentElement.scrollWidth <= innerWidth));
@@ -90,7 +90,7 @@ const odd = `
 async function oddGroups({ browser, server, shoot }) {
   const page = await openPage(browser, `${server.address}/?entity=odd`);
   const pick = async (group, name) => {
-    // The groups before stay until the new ones are there, and may be called the same.
+    // The old groups stay until the new ones arrive, and may have the same labels.
     await page.run((by) => {
       document.querySelector('.group-status').textContent = '';
       globalThis.livefetch.page.change({ where: '', group: by, values: '@count', order: '-count', chart: 'bars' });
@@ -116,9 +116,9 @@ async function oddGroups({ browser, server, shoot }) {
   assert.equal(await page.run(status), 'A filter compares double values, and “five” is none.');
   await shoot(page, 'groups-odd');
   await pick('d:day', '2020-02-30');
-  assert.equal(await page.run(status), 'A filter compares dates, and “2020-02-30” is the day of none.');
+  assert.equal(await page.run(status), 'No filter can select these rows: “2020-02-30” is not the day of any date.');
   await pick('d:year', '1950');
-  assert.equal(await page.run(status), 'A filter compares dates, and “1950” is the year of none.');
+  assert.equal(await page.run(status), 'No filter can select these rows: “1950” is not the year of any date.');
   await page.close();
 }
 
@@ -158,7 +158,7 @@ async function droppedTable({ browser, server }) {
   await page.close();
 }
 
-/** On a phone names and their head begin at one place, numbers and theirs end at one. */
+/** On a phone, a column of names and its head have the same left edge, a column of numbers and its head the same right edge. */
 async function alignedOnPhone({ browser, server }) {
   const page = await openPage(browser, `${server.address}/?entity=book&group=title&values=@count,@sum.price&chart=table`,
     { width: 390, height: 844, isTouch: true });

@@ -114,10 +114,12 @@ final class Gazetteer: Sendable {
       ]))
     guard case .array(let sections)? = answer["sections"],
       case .array(let ids)? = sections.first?["items"]
-    else { throw FetchError.diffNotApplicable }
+    else { throw UnexpectedResponse() }
     return ids.compactMap { $0.integer.map { Int($0) } }
   }
 }
+
+private struct UnexpectedResponse: Error {}
 
 @Suite("Foundation's #Predicate", .mayBlock)
 struct SwiftPredicateTests {
@@ -128,16 +130,16 @@ struct SwiftPredicateTests {
     var random = SeededRandom(seed: seed &+ 1)
     for _ in 0..<3 {
       for (number, predicate) in Self.placePredicates(&random).enumerated() {
-        let text = try FetchPredicate(predicate)
-        let found = try await gazetteer.ids("place", text)
+        let translated = try FetchPredicate(predicate)
+        let found = try await gazetteer.ids("place", translated)
         let expected = try gazetteer.places.filter { try predicate.evaluate($0) }.map(\.id)
-        #expect(found == expected, "place predicate \(number), seed \(seed): \(text.format)")
+        #expect(found == expected, "place predicate \(number), seed \(seed): \(translated.format)")
       }
       for (number, predicate) in Self.nationPredicates(&random).enumerated() {
-        let text = try FetchPredicate(predicate)
-        let found = try await gazetteer.ids("nation", text)
+        let translated = try FetchPredicate(predicate)
+        let found = try await gazetteer.ids("nation", translated)
         let expected = try gazetteer.nations.filter { try predicate.evaluate($0) }.map(\.id)
-        #expect(found == expected, "nation predicate \(number), seed \(seed): \(text.format)")
+        #expect(found == expected, "nation predicate \(number), seed \(seed): \(translated.format)")
       }
     }
   }
@@ -238,7 +240,7 @@ struct SwiftPredicateTests {
         #Predicate { $0.people == nil || $0.people! != 3 },
         gazetteer.places.filter { $0.people != 3 }
       ),
-      // An unwrapping in a branch that is not taken finds nothing wrong.
+      // A nil in a branch that is not taken has no effect.
       (
         #Predicate { $0.people != nil ? $0.people! > 3 : true },
         gazetteer.places.filter { ($0.people ?? 9) > 3 }
@@ -253,9 +255,9 @@ struct SwiftPredicateTests {
       ),
     ]
     for (number, (predicate, expected)) in cases.enumerated() {
-      let text = try FetchPredicate(predicate)
-      let found = try await gazetteer.ids("place", text)
-      #expect(found == expected.map(\.id), "predicate \(number): \(text.format)")
+      let translated = try FetchPredicate(predicate)
+      let found = try await gazetteer.ids("place", translated)
+      #expect(found == expected.map(\.id), "predicate \(number): \(translated.format)")
     }
   }
 

@@ -21,7 +21,7 @@ struct SlowCallerTests {
     return FetchPlan(
       definition: ResultDefinition(
         entity: 0, predicate: .everything,
-        order: [OrderTerm(path: path(limit ?? 1 > 1 ? 1 : 0), direction: .descending)]),
+        order: [OrderTerm(path: path((limit ?? 1) > 1 ? 1 : 0), direction: .descending)]),
       window: Window(limit: limit), shape: shape,
       selection: [
         SelectedValue(key: "value\(limit ?? 0)", source: .path(path(1)))
@@ -89,7 +89,7 @@ struct SlowCallerTests {
     #expect(isWaiting(0))
   }
 
-  @Test("A group that follows its caller to an engine is served where its next requests are")
+  @Test("A group that moves to another engine is served by the engine that gets its next requests")
   func movedOn() throws {
     let waiter = RecordingWaiter()
     var engines = SlowCallerEngines(limit: 1) { [engine] in engine }
@@ -177,7 +177,7 @@ struct SlowCallerTests {
     #expect(single.next() == #"{"entity":"City","from":"\#(from)","to":"\#(to)","total":2}"#)
   }
 
-  @Test("Clients whose fetches did not change move as well, and need no history from before")
+  @Test("Clients with unchanged fetches move to the other engine too, and need no earlier history")
   func quiet() throws {
     let name = PropertyPath(root: 0, target: .attribute(0))
     let condition = Condition.comparison(

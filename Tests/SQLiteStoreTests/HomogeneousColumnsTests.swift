@@ -29,4 +29,26 @@ struct HomogeneousColumnsTests {
     #expect(checked.columns == [known])
     #expect(checked.last == Self.token(3))
   }
+  @Test("a column whose check ends after a read at a later position is added")
+  func addedAfterLaterRead() {
+    let known = EntityAttribute(entity: 0, attribute: 0)
+    let added = EntityAttribute(entity: 0, attribute: 1)
+    var checked = HomogeneousColumns.Checked(
+      columns: [known], first: Self.token(1), last: Self.token(3))
+    checked.add(added, at: Self.token(2))
+    #expect(checked.columns == [known, added])
+    #expect(checked.first == Self.token(2))
+    #expect(checked.last == Self.token(2))
+  }
+
+  @Test("a column is not added at a position that the other columns have not reached")
+  func addedBeforeOthers() {
+    let known = EntityAttribute(entity: 0, attribute: 0)
+    let added = EntityAttribute(entity: 0, attribute: 1)
+    var checked = HomogeneousColumns.Checked(
+      columns: [known], first: Self.token(1), last: Self.token(1))
+    checked.add(added, at: Self.token(2))
+    #expect(checked.columns == [known])
+    #expect(checked.last == Self.token(1))
+  }
 }

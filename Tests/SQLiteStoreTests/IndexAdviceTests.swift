@@ -86,6 +86,20 @@ struct IndexAdviceTests {
       ])
   }
 
+  @Test func anIndexWithAnotherCollationIsNotEnough() throws {
+    let file = try FetchFixture(
+      """
+      CREATE TABLE City (id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE);
+      CREATE INDEX City_folded ON City (name);
+      """)
+    let index = #"CREATE INDEX "City_name" ON "City"("name" COLLATE BINARY)"#
+    let explanation = try file.transaction.explanation(of: file.plan("City", "sort=name&limit=5"))
+    #expect(explanation.statements[0].hints.map(\.index) == [index])
+    try file.tracked.file.runExternally(index)
+    let helped = try file.transaction.explanation(of: file.plan("City", "sort=name&limit=5"))
+    #expect(helped.statements[0].hints.isEmpty)
+  }
+
   @Test func everyStatementOfAFetchIsShownWithTypesAndWithoutValues() throws {
     let file = try FetchFixture(FetchFixture.fixture)
     let explanation = try file.transaction.explanation(

@@ -149,7 +149,7 @@ struct ParameterizedPlanTests {
       try cache.advance(to: token) { _, _ in [] }
       let kind = ItemKind(
         entity: number / 2, selection: [], integersAsStrings: number.isMultiple(of: 2))
-      _ = cache.items(of: kind) { transaction.composer.rows(of: plan) }
+      _ = cache.items(of: kind) { transaction.composer.rowStatement(of: plan) }
     }
     // The kinds 130 to 179 are left.
     var asked: [Int] = []

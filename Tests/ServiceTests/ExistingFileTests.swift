@@ -32,9 +32,11 @@ struct ExistingFileTests {
       tag INTEGER NOT NULL REFERENCES Tag(id) ON DELETE CASCADE, PRIMARY KEY(city, tag));
     """
 
-  private static func refusal(_ sql: String) throws -> [String] {
+  private static func refusal(
+    _ sql: String, of text: String = ExistingFileTests.model
+  ) throws -> [String] {
     do {
-      _ = try SampleModel.served(text: model, sql: sql)
+      _ = try SampleModel.served(text: text, sql: sql)
       return []
     } catch StoreError.unusable(let reason) {
       var lines = reason.split(separator: "\n").map(String.init)
@@ -117,6 +119,10 @@ struct ExistingFileTests {
       ["`City`: the column `mayor` needs a value, and the model has no such property"]
     ),
     (
+      country + tag + city.replacing("founded TEXT", with: "founded TEXT, name_id TEXT NOT NULL"),
+      ["`City`: the column `name_id` needs a value, and the model has no such property"]
+    ),
+    (
       country + city + "CREATE TABLE Tag(id INTEGER PRIMARY KEY);",
       ["there is no table `City_tags` for a to-many relationship"]
     ),
@@ -152,6 +158,21 @@ struct ExistingFileTests {
         "City.people: `City` has no column `people`",
         "City.founded is Date, and the column is declared BLOB",
       ])
+  }
+
+  @Test(.onlyForFiles) func aSubentitysUniqueIndexHasAConditionOnTheEntity() throws {
+    let model = """
+      {"entities":[{"name":"City","attributes":[{"name":"name","type":"String"}]},
+      {"name":"Capital","parent":"City","attributes":[{"name":"code","type":"String"}],
+       "uniquenessConstraints":[["code"]]}]}
+      """
+    let city =
+      "CREATE TABLE City(id INTEGER PRIMARY KEY, entity TEXT NOT NULL, name TEXT, code TEXT);"
+    let index = "CREATE UNIQUE INDEX City_code ON City(code) WHERE "
+    #expect(try Self.refusal(city + index + "entity = 'Capital'", of: model) == [])
+    #expect(
+      try Self.refusal(city + index + "code > 'M'", of: model)
+        == ["Capital.code has to be unique, and `City` has no unique index of `code`"])
   }
 
   @Test func aRefusedFileIsUnchanged() throws {

@@ -15,7 +15,8 @@ public final class TLSClient: @unchecked Sendable {
   public init?(port: Int, timeout: Double = 60) throws {
     descriptor = try LoopbackSocket.connect(to: port)
     LoopbackSocket.setTimeout(timeout, of: descriptor)
-    // GNUTLS_CLIENT and GNUTLS_NO_SIGNAL: a server that closes is an error of sending.
+    // GNUTLS_CLIENT, and GNUTLS_NO_SIGNAL: sending on a closed connection returns an error instead of
+    // raising SIGPIPE.
     gnutls_init(&session, UInt32(1 << 1 | 1 << 6))
     gnutls_certificate_allocate_credentials(&credentials)
     gnutls_credentials_set(
@@ -40,33 +41,45 @@ public final class TLSClient: @unchecked Sendable {
     return Array(UnsafeBufferPointer(start: list[0].data, count: Int(list[0].size)))
   }
 
-  /// Sends all bytes; returns false if the server has closed the connection.
+  /// Sends a text. Returns false if not all bytes were sent.
   @discardableResult
   public func send(_ text: String) -> Bool {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { gnutls_record_send(session, $0.baseAddress, $0.count) }
+      let count = repeatingInterrupted {
+        rest.withUnsafeBytes { gnutls_record_send(session, $0.baseAddress, $0.count) }
+      }
       guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }
     return true
   }
 
-  /// Text up to and including `end`, or up to the end of the connection.
+  /// Repeats a call while a signal interrupts it. Returns the number of bytes, or a negative error.
+  private func repeatingInterrupted(_ call: () -> Int) -> Int {
+    while true {
+      let count = call()
+      if count != Int(GNUTLS_E_INTERRUPTED) { return count }
+    }
+  }
+
+  /// Returns the text up to and including `end`, or up to the end of the connection or the timeout.
   public func receive(until end: String) -> String {
     let wanted = Array(end.utf8)
     while true {
       let place = buffer.indices.first { buffer[$0...].starts(with: wanted) }
       if let place { return take(place + wanted.count) }
-      var chunk = [UInt8](repeating: 0, count: 65_536)
-      var count: Int
-      repeat {
-        count = gnutls_record_recv(session, &chunk, chunk.count)
-      } while count
-        == Int(GNUTLS_E_INTERRUPTED)
-      guard count > 0 else { return take(buffer.count) }
-      buffer += chunk[..<count]
+      let chunk = receive(atMost: 65_536)
+      guard !chunk.isEmpty else { return take(buffer.count) }
+      buffer += chunk
     }
+  }
+
+  /// Receives bytes; none at the end of the connection, and none if the timeout passes.
+  private func receive(atMost limit: Int) -> [UInt8] {
+    var chunk = [UInt8](repeating: 0, count: limit)
+    let count = repeatingInterrupted { gnutls_record_recv(session, &chunk, limit) }
+    return Array(chunk.prefix(max(0, count)))
   }
 
   private func take(_ count: Int) -> String {
@@ -94,16 +107,11 @@ public final class TLSClient: @unchecked Sendable {
   }
 
   private func receive(count wanted: Int) -> String {
-    if buffer.isEmpty {
-      var chunk = [UInt8](repeating: 0, count: wanted)
-      let count = gnutls_record_recv(session, &chunk, chunk.count)
-      guard count > 0 else { return "" }
-      buffer = Array(chunk[..<count])
-    }
+    if buffer.isEmpty { buffer = receive(atMost: wanted) }
     return take(min(wanted, buffer.count))
   }
 
-  /// Sends no more: the alert of TLS, and FIN.
+  /// Ends sending: sends the TLS alert close_notify, then FIN.
   public func finishSending() {
     gnutls_bye(session, GNUTLS_SHUT_WR)
     shutdown(descriptor, Int32(SHUT_WR))

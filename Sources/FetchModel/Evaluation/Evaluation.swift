@@ -224,7 +224,7 @@ extension [StoredValue] {
           sum.add(double)
         }
       }
-      return switch sum.total {
+      return switch sum.finalTotal() {
       case .integer(let integer)?: .integer(integer)
       case .double(let double)?: .number(double)
       case nil: .null

@@ -1,4 +1,4 @@
-// Binary as base64 text: the standard alphabet for values, the URL-safe one for cursors.
+// Binary as base64 text: the standard alphabet for values, the URL-safe one for cursors and JWTs.
 
 import Foundation
 

@@ -1,5 +1,5 @@
 // Numbers in any order → their exact sum, rounded once at the end. The result does not depend on
-// the order of the rows, so that equal rows at two positions have equal sums.
+// the order of the rows, so that equal rows at two history positions have equal sums.
 
 /// A sum of integers and doubles, in memory that is initially zero.
 ///
@@ -7,9 +7,20 @@
 /// every double: limbs of 32 bits in 64, with the lowest bit worth 2⁻¹⁰⁷⁴.
 public struct ExactSum {
   /// The required number of words of memory.
-  public static let words = 6 + limbCount
+  public static let words = Word.limbs + limbCount
   private static let limbCount = 69
   private let memory: UnsafeMutableBufferPointer<Int64>
+
+  /// The indexes of the words of memory; the limbs are the last ones.
+  private enum Word {
+    static let count = 0
+    static let hasDouble = 1
+    static let high = 2
+    static let low = 3
+    static let infinity = 4
+    static let negativeInfinity = 5
+    static let limbs = 6
+  }
 
   /// - Parameter memory: ``words`` zeroed words that outlive this value.
   public init(_ memory: UnsafeMutablePointer<Int64>) {
@@ -19,27 +30,27 @@ public struct ExactSum {
   private init(_ memory: UnsafeMutableBufferPointer<Int64>) { self.memory = memory }
 
   /// The count of added numbers.
-  public var count: Int64 { memory[0] }
+  public var count: Int64 { memory[Word.count] }
   /// True if one of them was a double.
-  private var hasDouble: Bool { memory[1] != 0 }
+  private var hasDouble: Bool { memory[Word.hasDouble] != 0 }
   private var limbs: UnsafeMutableBufferPointer<Int64> {
-    UnsafeMutableBufferPointer(rebasing: memory[6...])
+    UnsafeMutableBufferPointer(rebasing: memory[Word.limbs...])
   }
 
   /// Adds an integer.
   public func add(_ integer: Int64) {
-    memory[0] &+= 1
-    memory[2] &+= integer >> 32
-    memory[3] &+= integer & 0xFFFF_FFFF
+    memory[Word.count] &+= 1
+    memory[Word.high] &+= integer >> 32
+    memory[Word.low] &+= integer & 0xFFFF_FFFF
   }
 
-  /// Adds a double.
+  /// Adds a double. NaN adds nothing but counts.
   public func add(_ double: Double) {
-    memory[0] &+= 1
-    memory[1] = 1
+    memory[Word.count] &+= 1
+    memory[Word.hasDouble] = 1
     guard double.isFinite else {
-      if double == .infinity { memory[4] = 1 }
-      if double == -.infinity { memory[5] = 1 }
+      if double == .infinity { memory[Word.infinity] = 1 }
+      if double == -.infinity { memory[Word.negativeInfinity] = 1 }
       return
     }
     guard double != 0 else { return }
@@ -48,7 +59,7 @@ public struct ExactSum {
     let exponent = Int(bits >> 52 & 0x7FF)
     let mantissa = bits & 0xF_FFFF_FFFF_FFFF | (exponent == 0 ? 0 : 1 << 52)
     addShifted(mantissa, by: max(exponent, 1) - 1, sign: double < 0 ? -1 : 1)
-    if memory[0] & 0x3FFF_FFFF == 0 { carry() }
+    if memory[Word.count] & 0x3FFF_FFFF == 0 { carry() }
   }
 
   private func addShifted(_ magnitude: UInt64, by bit: Int, sign: Int64) {
@@ -78,18 +89,21 @@ public struct ExactSum {
     case double(Double)
   }
 
-  /// The sum: an integer if all numbers were integers and 64 bits hold it, otherwise the nearest
-  /// double; nil if infinities cancel each other.
-  public var total: Total? {
+  /// Returns the sum: an integer if all numbers were integers and 64 bits hold it, otherwise the
+  /// nearest double; nil if infinities cancel each other. Call it once, last: it changes the memory.
+  public func finalTotal() -> Total? {
     let (high, low) = halves
     if !hasDouble, let integer = Self.joined(high, low) { return .integer(integer) }
-    return double.map { .double($0) }
+    return finalDouble().map { .double($0) }
   }
 
-  /// The sum as the nearest double.
-  public var double: Double? {
-    if memory[4] != 0 || memory[5] != 0 {
-      return memory[4] == memory[5] ? nil : memory[4] != 0 ? .infinity : -.infinity
+  /// Returns the sum as the nearest double; nil if infinities cancel each other. Call it once, last:
+  /// it changes the memory.
+  public func finalDouble() -> Double? {
+    let hasInfinity = memory[Word.infinity] != 0
+    let hasNegativeInfinity = memory[Word.negativeInfinity] != 0
+    if hasInfinity || hasNegativeInfinity {
+      return hasInfinity == hasNegativeInfinity ? nil : hasInfinity ? .infinity : -.infinity
     }
     addIntegers()
     carry()
@@ -104,7 +118,7 @@ public struct ExactSum {
 
   /// The halves of the integer sum, with the low one in 0..<2³².
   private var halves: (high: Int64, low: Int64) {
-    (memory[2] &+ (memory[3] >> 32), memory[3] & 0xFFFF_FFFF)
+    (memory[Word.high] &+ (memory[Word.low] >> 32), memory[Word.low] & 0xFFFF_FFFF)
   }
 
   private static func joined(_ high: Int64, _ low: Int64) -> Int64? {
@@ -115,8 +129,8 @@ public struct ExactSum {
   /// Adds the integers to the limbs; the bit worth 1 is bit 1074.
   private func addIntegers() {
     let (high, low) = halves
-    memory[2] = 0
-    memory[3] = 0
+    memory[Word.high] = 0
+    memory[Word.low] = 0
     addShifted(UInt64(low), by: 1074, sign: 1)
     addShifted(high.magnitude, by: 1074 + 32, sign: high < 0 ? -1 : 1)
   }

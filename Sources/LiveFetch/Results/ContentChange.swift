@@ -7,7 +7,7 @@ import FetchModel
 public enum ObjectChangeType: Sendable, Hashable {
   /// The object entered the result or its window. Only the new position is set.
   case insert
-  /// The object left. Only the old position is set.
+  /// The object left the result or its window. Only the old position is set.
   case delete
   /// The object's position among the others changed; its values may have changed as well.
   case move
@@ -29,7 +29,7 @@ public enum SectionChangeType: Sendable, Hashable {
 public struct ObjectChange<Object> {
   /// The kind of change.
   public let type: ObjectChangeType
-  /// The changed object. Of a data store, the new value; for a deleted result the old one.
+  /// The changed object. In a data store's results: the new value, or the old one if it was deleted.
   public let object: Object
   /// The position in the old content.
   public let oldPosition: Position?

@@ -142,7 +142,8 @@ struct ModelInstallation {
     .unusable("the tables do not match the model:\n" + problems.joined(separator: "\n"))
   }
 
-  /// Returns every mismatch between the model and the tables or their rows.
+  /// Returns the problems of the tables that were found, as ``ModelMapping`` does; without any, those
+  /// of their rows.
   ///
   /// - Parameter stored: The model that the database stores; nil without one.
   private func mismatches(
@@ -154,7 +155,7 @@ struct ModelInstallation {
     var problems: [String] = []
     for column in mapping.columnsToFill(unlike: stored) {
       let missing = try withStoreErrors { () throws(PostgresError) in
-        try connection.query(column.count).integer(0, 0)
+        try connection.query(column.countSQL).integer(0, 0)
       }
       if missing > 0 { problems.append(column.problem(missing)) }
     }

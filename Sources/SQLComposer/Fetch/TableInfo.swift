@@ -1,4 +1,4 @@
-// The parts of a table that a history overlay needs, for tables of entities and for join tables.
+// A table's name, key and columns, in one type for the tables of entities and join tables.
 
 /// A table's name, key and columns.
 package struct TableInfo: Hashable {

@@ -69,7 +69,7 @@ extension SaveStatements {
     let plan = FetchPlan(
       definition: ResultDefinition(entity: entity, predicate: .everything),
       selection: FetchResolver(model: composer.model, maxItems: 1).defaultSelection(of: entity))
-    let statement = composer.object(id, of: plan)
+    let statement = composer.objectStatement(id, of: plan)
     objects[entity] = statement
     return statement
   }

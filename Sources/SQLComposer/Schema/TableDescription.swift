@@ -87,3 +87,10 @@ package struct TableDescription {
     }
   }
 }
+
+extension [TableDescription] {
+  /// True if a table's SQL contains DEFERRED. A column's name may cause a false positive.
+  package var mayHaveDeferredKeys: Bool {
+    contains { folded($0.sql).contains("deferred") }
+  }
+}

@@ -1,8 +1,8 @@
 // Indexed columns → those whose every value has the standard encoding, so that conditions can use
 // the index directly.
 //
-// Every value of a column is checked once, after the file was opened. Before each later read
-// transaction, the rows changed since the last check are checked again: their old values, by the
+// Every value of a column is checked once, after the file was opened. At the beginning of each later
+// read transaction, the rows changed since the last check are checked again: their old values, by the
 // history, and their current ones. So the result is correct for every position, whichever program
 // wrote the file. A column that once held another encoding is compared by its comparison keys until
 // the file is opened again. Only indexed columns are checked, because only their conditions and sorts
@@ -22,7 +22,7 @@ final class HomogeneousColumns: Sendable {
     let layout: HistoryLayout
 
     /// A condition over unqualified columns: the value does not have the standard encoding.
-    var isNonstandard: String {
+    var nonstandardCondition: String {
       let value = quoted(column)
       return "livefetch_value(\(value), \(encoding.code)) COLLATE BINARY IS NOT \(value)"
     }
@@ -47,6 +47,22 @@ final class HomogeneousColumns: Sendable {
       // checks it.
       if columns.isSubset(of: known), last.position < token.position { last = token }
       return columns.intersection(known)
+    }
+
+    /// Adds a column that holds only values in the standard encoding at the position of `token`.
+    ///
+    /// If the other columns are checked further than that, all columns continue from there: the next
+    /// call of ``advance(_:without:to:)`` checks the later rows again.
+    mutating func add(_ column: EntityAttribute, at token: Token) {
+      if columns.isEmpty {
+        self = Checked(columns: [column], first: token, last: token)
+      } else if first.epoch == token.epoch, first.position <= token.position,
+        token.position <= last.position
+      {
+        columns.insert(column)
+        first = token
+        last = token
+      }
     }
   }
 
@@ -115,24 +131,22 @@ final class HomogeneousColumns: Sendable {
   /// passed.
   private func check(_ candidate: Candidate, _ readers: ReaderPool, limit: UInt64?) -> Bool {
     let sql =
-      "SELECT 1 FROM main.\(quoted(candidate.layout.table)) WHERE \(candidate.isNonstandard) LIMIT 1"
+      "SELECT 1 FROM main.\(quoted(candidate.layout.table)) "
+      + "WHERE \(candidate.nonstandardCondition) LIMIT 1"
+    let mustStop = { @Sendable [self] in self.isStopped.load(ordering: .relaxed) }
     do throws(StoreError) {
-      try readers.read(limit: limit) { connection throws(StoreError) in
+      let scanned = try readers.read(limit: limit) { connection throws(StoreError) -> Token? in
         let token = try history.newestToken(on: connection)
-        let mustStop = { @Sendable [self] in self.isStopped.load(ordering: .relaxed) }
         let found = try connection.withCancellation(mustStop) { () throws(StoreError) in
           try connection.first(sql, [], { _ in true })
         }
-        guard found == nil else { return }
-        // This also checks the rows of all other columns that changed since their last check.
-        _ = try columns(at: token, on: connection)
-        checked.withLock { checked in
-          if checked.columns.isEmpty {
-            checked = Checked(columns: [candidate.attribute], first: token, last: token)
-          } else if checked.last == token {
-            checked.columns.insert(candidate.attribute)
-            checked.first = token
-          }
+        return found == nil ? token : nil
+      }
+      guard let scanned else { return true }
+      // Saves and reads may have advanced the other columns during the scan.
+      try readers.read(limit: limit) { connection throws(StoreError) in
+        try connection.withCancellation(mustStop) { () throws(StoreError) in
+          try add(candidate.attribute, checkedAt: scanned, on: connection)
         }
       }
       return true
@@ -141,6 +155,20 @@ final class HomogeneousColumns: Sendable {
     } catch {
       return true
     }
+  }
+
+  /// Adds a column that held only values in its standard encoding at the position `scanned`, unless
+  /// a row changed since holds another encoding.
+  private func add(
+    _ attribute: EntityAttribute, checkedAt scanned: Token, on connection: Connection
+  ) throws(StoreError) {
+    guard try history.validity(of: scanned, on: connection) == .known,
+      try !hasNonstandardChange(attribute, after: scanned.position.number, on: connection)
+    else { return }
+    let token = try history.newestToken(on: connection)
+    // This also checks the rows of all other columns that changed since their last check.
+    _ = try columns(at: token, on: connection)
+    checked.withLock { $0.add(attribute, at: token) }
   }
 
   // MARK: Later checks
@@ -182,10 +210,10 @@ final class HomogeneousColumns: Sendable {
     let historyKeys = keys.map { quoted($0.history) }.joined(separator: ", ")
     let sql = """
       SELECT 1 FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1 \
-      AND \(HistoryLayout.existed) AND \(candidate.isNonstandard) UNION ALL \
+      AND \(HistoryLayout.existed) AND \(candidate.nonstandardCondition) UNION ALL \
       SELECT 1 FROM main.\(quoted(layout.table)) WHERE (\(row)) IN \
       (SELECT \(historyKeys) FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1) \
-      AND \(candidate.isNonstandard) LIMIT 1
+      AND \(candidate.nonstandardCondition) LIMIT 1
       """
     return try connection.first(sql, [.integer(position)]) { _ in true } == true
   }

@@ -19,7 +19,7 @@ extension SQLiteReadTransaction {
     of plan: FetchPlan, kind: ItemKind, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     try removeChangedItems()
-    let cached = connection.items.items(of: kind) { composer.rows(of: plan) }
+    let cached = connection.items.items(of: kind) { composer.rowStatement(of: plan) }
     let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: .separate)
     _ = try write(statement, itemsFrom: cached, with: &writer)
   }

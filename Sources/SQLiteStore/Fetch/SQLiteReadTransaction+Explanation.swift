@@ -41,20 +41,56 @@ extension SQLiteReadTransaction {
       .map { Explanation.Step(detail: $0.detail, children: tree(lines, below: $0.id)) }
   }
 
-  /// Returns the columns of each index of `table` without a WHERE clause, in index order. An element is
-  /// nil if the index has an expression there.
-  private func indexes(of table: String) throws(StoreError) -> [[String?]] {
+  /// Returns the columns of each index of `table` without a WHERE clause, in index order.
+  private func indexes(of table: String) throws(StoreError) -> [[IndexedColumn]] {
+    let schema = composer.schema
+    let columns =
+      schema.entities.first { $0.name == table }?.columns
+      ?? schema.joinTables.first { $0.name == table }?.columns ?? []
+    let ownCollations = Dictionary(
+      columns.map { (folded($0.name), folded($0.collation)) },
+      uniquingKeysWith: { first, _ in first })
     let names = try connection.all(
       "SELECT name FROM pragma_index_list(?) WHERE NOT partial", [.text(table)]
     ) { $0.text(0) }
-    var indexes: [[String?]] = []
+    var indexes: [[IndexedColumn]] = []
     for name in names {
       indexes.append(
-        try connection.all("SELECT name FROM pragma_index_info(?)", [.text(name)]) {
-          $0.isNull(0) ? nil : $0.text(0)
+        try connection.all(
+          "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [.text(name)]
+        ) { row -> IndexedColumn in
+          let column = row.isNull(0) ? nil : row.text(0)
+          let collation = folded(row.text(1))
+          return IndexedColumn(
+            name: column, collation: collation,
+            hasOwnCollation: column.map { ownCollations[folded($0)] == collation } ?? false)
         })
     }
     return indexes
+  }
+}
+
+/// A column of an existing index.
+private struct IndexedColumn {
+  /// nil for an expression.
+  let name: String?
+  /// In lower case.
+  let collation: String
+  /// True if the collation is the one that the column declares.
+  let hasOwnCollation: Bool
+}
+
+extension IndexSuggestion {
+  /// True if the index begins with the suggested columns, with their collations.
+  fileprivate func isServed(by index: [IndexedColumn]) -> Bool {
+    isServed(by: index.map(\.name)) && zip(terms, index).allSatisfy { $0.isCollated(as: $1) }
+  }
+}
+
+extension IndexSuggestion.Term {
+  fileprivate func isCollated(as column: IndexedColumn) -> Bool {
+    guard let collation else { return column.hasOwnCollation }
+    return [column.collation, quoted(column.collation)].contains(folded(collation))
   }
 }
 

@@ -32,7 +32,7 @@ extension SQLiteReadTransaction {
   ) throws(StoreError) -> CachedRows {
     try removeChangedItems()
     if let items = prepared.items, items.isValid { return items }
-    let items = connection.items.items(of: kind) { composer.rows(of: prepared.plan) }
+    let items = connection.items.items(of: kind) { composer.rowStatement(of: prepared.plan) }
     prepared.items = items
     return items
   }

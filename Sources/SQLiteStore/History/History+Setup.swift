@@ -74,7 +74,7 @@ extension History {
     }
     // A file that an earlier version has served lacks these.
     try connection.execute(APIKeyTable.tables)
-    try ColumnForms(schema).store(on: connection)
+    try SampledColumnForms(schema).store(on: connection)
     return .continued
   }
 
@@ -153,7 +153,7 @@ extension History {
     for table in tables { try track(table, isStrict: isStrict, on: connection) }
     try Self.set("format", .integer(Self.format), on: connection)
     try Self.set("schema", .text(SchemaSignature(model, schema).text), on: connection)
-    try ColumnForms(schema).store(on: connection)
+    try SampledColumnForms(schema).store(on: connection)
     try Self.set("epoch", .text(Self.randomID()), on: connection)
     let version = try Self.schemaVersion(on: connection)
     try Self.set("schema_version", .integer(version ?? 0), on: connection)

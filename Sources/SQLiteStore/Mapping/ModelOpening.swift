@@ -84,16 +84,17 @@ struct ModelOpening {
   /// Returns the triggers of the model. Those that repeat the actions of foreign keys need the planned
   /// names.
   private static func triggers(of mapping: ModelMapping) -> [NamedStatement] {
-    let isAsPlanned = mapping.isAsPlanned
+    let hasPlannedNames = mapping.hasPlannedNames
     return ModelTriggers(mapping.tables).statements
-      .filter { isAsPlanned || !ModelTriggers.isRepetition($0) }
+      .filter { hasPlannedNames || !ModelTriggers.isRepetition($0) }
   }
 
   private static func refusal(_ problems: [String]) -> StoreError {
     .unusable("the tables do not match the model:\n" + problems.joined(separator: "\n"))
   }
 
-  /// Returns every mismatch between the model and the tables or their rows.
+  /// Returns the problems of the tables that were found, as ``ModelMapping`` does; without any, those
+  /// of their rows.
   static func mismatches(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> [String] {
@@ -108,7 +109,7 @@ struct ModelOpening {
     var problems =
       stored == nil ? mapping.tables.repeatedTriggers(among: triggers(of: mapping)) : []
     for column in mapping.columnsToFill(unlike: stored) {
-      let missing = try connection.first(column.count) { $0.integer(0) } ?? 0
+      let missing = try connection.first(column.countSQL) { $0.integer(0) } ?? 0
       if missing > 0 { problems.append(column.problem(missing)) }
     }
     return problems

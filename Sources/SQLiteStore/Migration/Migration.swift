@@ -25,7 +25,7 @@ extension SQLiteStore {
     return try opening.open()?.model ?? Model(entities: [], file: model)
   }
 
-  /// Returns every difference between the tables of the file at `path` and those of `model`.
+  /// Returns the differences found between the tables of the file at `path` and those of `model`.
   public static func mismatches(
     path: String, with model: ModelFile
   ) throws(StoreError) -> [String] {

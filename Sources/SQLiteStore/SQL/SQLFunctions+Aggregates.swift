@@ -7,7 +7,7 @@ import LiveFetchCSQLite
 /// Registers the functions on a connection.
 func registerAggregates(on handle: OpaquePointer) {
   register(aggregate: "livefetch_sum", on: handle, step: addToSum) { context in
-    switch existingState(of: context).map({ ExactSum($0).total }) {
+    switch existingState(of: context).map({ ExactSum($0).finalTotal() }) {
     case nil: sqlite3_result_int64(context, 0)
     case .some(.integer(let integer)?): sqlite3_result_int64(context, integer)
     case .some(.double(let double)?): sqlite3_result_double(context, double)
@@ -22,7 +22,7 @@ func registerAggregates(on handle: OpaquePointer) {
 
 private func finishAverage(_ context: OpaquePointer?) {
   guard let sum = existingState(of: context).map({ ExactSum($0) }), sum.count > 0,
-    let total = sum.double
+    let total = sum.finalDouble()
   else { return }
   sqlite3_result_double(context, total / Double(sum.count))
 }

@@ -11,7 +11,7 @@ struct ColumnSample {
   let isView: Bool
   let column: String
   let declaredType: String
-  /// The form that the file has stored for the column; see ``ColumnForms``.
+  /// The form that the file has stored for the column; see ``SampledColumnForms``.
   let formerForm: String?
   /// The result of ``firstValues()``, which may scan the table; nil before it is read.
   private(set) var readValues: [SQLValue]?

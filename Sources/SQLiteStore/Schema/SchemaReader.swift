@@ -40,7 +40,7 @@ struct SchemaReader {
       throw .unusable(
         "a table or view `json_each` hides SQLite's function of that name (rename it)")
     }
-    let forms = try ColumnForms(storedOn: connection)
+    let forms = try SampledColumnForms(storedOn: connection)
     var tables: [TableDescription] = []
     for entry in entries {
       let description: TableDescription? =
@@ -77,7 +77,9 @@ struct SchemaReader {
     }
   }
 
-  private func table(_ entry: Entry, _ forms: ColumnForms) throws(StoreError) -> TableDescription? {
+  private func table(
+    _ entry: Entry, _ forms: SampledColumnForms
+  ) throws(StoreError) -> TableDescription? {
     let raw: [RawColumn]
     do {
       raw = try rawColumns(of: entry)
@@ -150,7 +152,7 @@ extension SchemaReader {
   }
 
   private func columns(
-    _ raw: [RawColumn], of entry: Entry, _ forms: ColumnForms
+    _ raw: [RawColumn], of entry: Entry, _ forms: SampledColumnForms
   ) throws(StoreError) -> [Column] {
     var columns: [Column] = []
     for column in raw {

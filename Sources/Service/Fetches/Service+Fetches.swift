@@ -68,7 +68,9 @@ extension Service {
 // MARK: - Plan
 
 extension Service {
-  func plan(_ fetch: ParsedFetch, _ context: RequestContext) throws(Problem) -> Operation {
+  func planFetch(
+    _ fetch: ParsedFetch, _ context: RequestContext
+  ) throws(Problem) -> Operation {
     switch fetch {
     case .cached(let plan):
       guard let access = context.access else { return .snapshot(.bound(plan)) }

@@ -60,7 +60,7 @@ extension Service {
 extension Service {
   static let noSuchObject = Problem.notFound("unknown-id", "There is no object with this id.")
 
-  func plan(
+  func planObject(
     _ target: ObjectTarget, _ request: FetchRequest, _ context: RequestContext
   ) throws(Problem) -> Operation {
     let fetch = try resolve(request, isPath: true, context.access)

@@ -14,7 +14,7 @@ struct ValueQuery: Sendable {
 }
 
 extension Service {
-  func plan(
+  func planValue(
     _ target: ObjectTarget, attribute name: String, _ access: CallerAccess?
   ) throws(Problem) -> Operation {
     let entity = (access?.model ?? store.model).entities[target.entity]

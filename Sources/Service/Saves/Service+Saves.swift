@@ -157,7 +157,9 @@ extension HTTPRequest {
 // MARK: - Plan
 
 extension Service {
-  func plan(_ save: ParsedSave, _ access: CallerAccess?) throws(Problem) -> SaveOperation {
+  func planSave(
+    _ save: ParsedSave, _ access: CallerAccess?
+  ) throws(Problem) -> SaveOperation {
     let form: SaveOperation.ResponseForm =
       switch save.draft {
       case .success(.insert): .object

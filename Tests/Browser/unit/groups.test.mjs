@@ -66,8 +66,8 @@ test('the first groups are those of the section, or of a related row', () => {
 test('a group whose value is not of its column has a problem and no condition of other rows', () => {
   const problems = (group, row) => groupProblem(groupColumns({ ...view, group }, schema), row);
   assert.equal(problems('price', { price: 'five' }), 'A filter compares double values, and “five” is none.');
-  assert.equal(problems('at:day', { at_day: '2020-02-30' }), 'A filter compares dates, and “2020-02-30” is the day of none.');
-  assert.equal(problems('at:year', { at_year: 1950 }), 'A filter compares dates, and “1950” is the year of none.');
+  assert.equal(problems('at:day', { at_day: '2020-02-30' }), 'No filter can select these rows: “2020-02-30” is not the day of any date.');
+  assert.equal(problems('at:year', { at_year: 1950 }), 'No filter can select these rows: “1950” is not the year of any date.');
   assert.deepEqual([problems('at:year', { at_year: '1950' }), problems('at:day', { at_day: null }), problems('title', { title: '' })], [undefined, undefined, undefined]);
   assert.equal(groupCondition(groupColumns({ ...view, group: 'at:day' }, schema), { at_day: '2020-02-30' }), 'FALSEPREDICATE');
   assert.equal(groupCondition(groupColumns({ ...view, group: 'at:year' }, schema), { at_year: '9999' }),

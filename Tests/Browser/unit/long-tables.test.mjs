@@ -36,7 +36,7 @@ test('a view has the rows between its own offset and limit', () => {
   assert.equal(rowCount({ offset: '90', limit: '30' }, 70), 0);
 });
 
-test('rows inside and outside a window have indexes and heights of the whole table', () => {
+test('rows inside and outside a window have indexes of the whole table and offsets from the window', () => {
   const items = (from, count) => Array.from({ length: count }, (_, index) => ({ id: from + index }));
   const layout = new Layout([{ items: items(100, 3) }, { items: items(103, 2) }], true,
     { before: 100, total: 1000 });
@@ -45,10 +45,16 @@ test('rows inside and outside a window have indexes and heights of the whole tab
   assert.equal(layout.fullHeight, 3200 + (36 + 96 + 10) + (36 + 64 + 10) + 895 * 32);
   assert.deepEqual([-33, -1, 0, 36, 67, 68, 178, 252, 284].map((y) => layout.indexAt(y)),
     [98, 99, 100, 100, 100, 101, 103, 105, 106]);
-  assert.deepEqual([99, 100, 103, 105, 106].map((index) => layout.heightOf(index)), [-32, 36, 178, 252, 284]);
+  assert.deepEqual([99, 100, 103, 105, 106].map((index) => layout.offsetOf(index)), [-32, 36, 178, 252, 284]);
   assert.deepEqual([99, 100, 104, 105].map((index) => layout.place(index)),
     [null, { section: 0, item: 0 }, { section: 1, item: 1 }, null]);
   assert.deepEqual([0, 1].map((section) => layout.isCut(section)), [true, true]);
+});
+
+test('a section without rows has no row at any index', () => {
+  const layout = new Layout([[], ['a', 'b'], [], ['c'], []].map((items) => ({ items })), true);
+  assert.deepEqual([0, 1, 2, 3].map((index) => layout.place(index)),
+    [{ section: 1, item: 0 }, { section: 1, item: 1 }, { section: 3, item: 0 }, null]);
 });
 
 /** An element that scrolls as those of browsers do. */

@@ -39,6 +39,16 @@ test('a new column stands behind the known ones; the last one cannot be hidden',
   assert.equal(settings.arrange('t', columns).length, 4);
 });
 
+test('a browser that forbids storage still resets the columns', () => {
+  const settings = new ColumnSettings({ read: () => null, write: () => {} });
+  assert.equal(settings.isChanged('t'), false);
+  settings.setHidden('t', 'a', true);
+  assert.equal(settings.isChanged('t'), true);
+  settings.reset('t');
+  assert.equal(settings.isChanged('t'), false);
+  assert.deepEqual(settings.arrange('t', columns).map(({ name }) => name), ['a', 'b', 'c', 'd']);
+});
+
 test('a stored text that is not of the page counts as nothing', () => {
   const store = storage();
   for (const text of ['{', 'null', '{"order":3}', '[]']) {

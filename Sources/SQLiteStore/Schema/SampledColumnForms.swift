@@ -6,7 +6,7 @@ import SQLComposer
 
 /// The forms that the first values of columns decide: the format of dates, the style of UUIDs, the type of a
 /// column without a declared type.
-struct ColumnForms {
+struct SampledColumnForms {
   private static let prefix = "form\u{1F}"
   /// The condition for the rows of forms, with ``prefix`` as its parameter.
   private static let condition = "substr(key, 1, length(?1)) = ?1"
@@ -43,7 +43,7 @@ struct ColumnForms {
 
   /// Replaces the forms that the file has stored, if they differ.
   func store(on connection: Connection) throws(StoreError) {
-    guard try ColumnForms(storedOn: connection).forms != forms else { return }
+    guard try SampledColumnForms(storedOn: connection).forms != forms else { return }
     try connection.run(
       "DELETE FROM main.livefetch_store WHERE \(Self.condition)", [.text(Self.prefix)])
     for (key, form) in forms { try History.set(key, .text(form), on: connection) }
