@@ -161,6 +161,30 @@ struct OfflineRefusalTests {
     store.close()
   }
 
+  @Test("is unsaved again in its context after its removal from behind one that waits")
+  func removedBehind() async throws {
+    proxy.set(.refused)
+    let store = try open()
+    let context = ManagedObjectContext(store: store)
+    let first: ManagedCity = context.insertObject()
+    first.name = "Ur"
+    #expect(try await context.save() == nil)
+    let second: ManagedCity = context.insertObject()
+    second.name = "Uruk"
+    #expect(try await context.save() == nil)
+    let last = try #require(store.queuedSaves.last)
+    store.removeQueuedSaves { $0 == last }
+    #expect(store.queuedSaves.count == 1)
+    try await eventually { context.insertedObjects == [second] }
+    context.rollback()
+    #expect(!context.hasChanges && second.managedObjectContext == nil)
+    proxy.set(.none)
+    try await eventually { store.queuedSaves.isEmpty && !first.objectID.isTemporary }
+    #expect(try await count(where: "name == 'Ur'") == 1)
+    #expect(try await count(where: "name == 'Uruk'") == 0)
+    store.close()
+  }
+
   @Test("is not stored if no request can hold its key")
   func invalidKey() async throws {
     let store = try open()

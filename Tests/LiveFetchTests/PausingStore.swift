@@ -1,5 +1,5 @@
 // A store that delays its responses: requests are executed at once, responses wait for the test. Its
-// history can be made to fail.
+// history and its fetches can be made to fail.
 
 import LiveFetch
 import Synchronization
@@ -11,6 +11,8 @@ final class PausingStore: ObjectStore {
   private struct State {
     /// The error of every request for the history; nil if it is answered.
     var historyFailure: ObjectStoreError?
+    /// The error of every fetch; nil if it is answered.
+    var fetchFailure: ObjectStoreError?
     /// True if each answer of the history has one save.
     var hasShortPages = false
     var closed: Set<Gate> = []
@@ -27,6 +29,9 @@ final class PausingStore: ObjectStore {
 
   /// Makes every request for the history fail, until it is called with nil.
   func failHistory(_ error: ObjectStoreError?) { state.withLock { $0.historyFailure = error } }
+
+  /// Makes every fetch fail, until it is called with nil.
+  func failFetches(_ error: ObjectStoreError?) { state.withLock { $0.fetchFailure = error } }
 
   /// Makes each answer of the history have one save at most, as if every save were large.
   func shortenHistory() { state.withLock { $0.hasShortPages = true } }
@@ -55,6 +60,7 @@ final class PausingStore: ObjectStore {
   }
 
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    if let failure = state.withLock({ $0.fetchFailure }) { throw failure }
     let answer = try await store.fetch(request)
     await pass(request["since"] == nil ? .snapshots : .diffs)
     guard !Task.isCancelled else { throw .cancelled }

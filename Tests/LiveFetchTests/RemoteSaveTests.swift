@@ -68,6 +68,28 @@ struct RemoteSaveTests {
     #expect(!ur.objectID.isTemporary)
   }
 
+  @Test("is executed once if its context has other changes when it saves again")
+  func savedAgainWithOthers() async throws {
+    let fixture = try await FaultFixture(.longPoll, isFollowing: false)
+    let context = ManagedObjectContext(store: fixture.store)
+    let ur: ManagedCity = context.insertObject()
+    (ur.name, ur.population) = ("Ur", 1)
+    fixture.proxy.set(.cut(after: 0))
+    await #expect(throws: ContextError.self) { try await context.save() }
+    fixture.proxy.set(.none)
+    ur.population = 2
+    let uruk: ManagedCity = context.insertObject()
+    uruk.name = "Uruk"
+    let receipt = try #require(try await context.save())
+    #expect(receipt.inserted == 1 && receipt.updated == 1)
+    #expect(!context.hasChanges && !ur.objectID.isTemporary && !uruk.objectID.isTemporary)
+    #expect(try await count("Ur", in: fixture) == 1)
+    #expect(try await count("Uruk", in: fixture) == 1)
+    let fresh = ManagedObjectContext(store: fixture.direct)
+    let request = ManagedCity.sortedFetchRequest(where: "name == 'Ur'")
+    #expect(try await fresh.fetch(request).map(\.population) == [2])
+  }
+
   @Test("is executed once if a draft commits again, or a batch is made again")
   func committedAgain() async throws {
     let fixture = try await FaultFixture(.longPoll, isFollowing: false)

@@ -228,9 +228,10 @@ extension FetchedResultsController {
       pending?.willShow()
       return notify(content, nil)
     }
-    let changed = old.isBatched ? content.changes(from: old, in: context) : []
+    var changed = old.isBatched ? content.changes(from: old, in: context) : []
     // Objects that were shown as unsaved may have permanent ids by now.
     let state = before?.resolved(old.visibleState) ?? old.visibleState
+    changed.formUnion(before?.resolvedIDs ?? [])
     pending?.willShow()
     notify(content, ContentChange(from: state, to: content.visibleState, changed: changed))
   }

@@ -23,7 +23,7 @@ extension FetchedResultsController {
     from old: FetchedContent<Element>
   ) {
     if change.isEmpty, old.visibleState.summary == content.visibleState.summary {
-      storedContent = content
+      (storedContent, storedPositions) = (content, nil)
       reportUnreadable(in: content)
     } else {
       notify(content, change)

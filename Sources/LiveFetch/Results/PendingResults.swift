@@ -242,6 +242,11 @@ final class PendingResults<Element: Fetchable> {
   /// Called before the last created content is shown.
   func willShow() { shownTemporaries = temporaries }
 
+  /// The permanent ids of the objects that are shown with temporary ones.
+  var resolvedIDs: Set<ObjectID> {
+    Set(shownTemporaries.values.compactMap(\.objectID.permanentID))
+  }
+
   /// A shown state whose temporary ids are replaced by the permanent ones that the objects have now.
   func resolved(_ state: ResultState) -> ResultState {
     guard !shownTemporaries.isEmpty else { return state }
@@ -331,7 +336,8 @@ extension FetchedResultsController {
         results === pendingResults, isBegun, let old = storedContent
       else { break }
       let change = ContentChange(
-        from: results.resolved(old.visibleState), to: content.visibleState)
+        from: results.resolved(old.visibleState), to: content.visibleState,
+        changed: results.resolvedIDs)
       results.willShow()
       show(content, change, from: old)
     }

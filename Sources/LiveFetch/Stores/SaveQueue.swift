@@ -32,6 +32,8 @@ struct UnansweredSave {
   }
 
   private var save: (body: JSON, key: String)?
+  /// The body of the unanswered save; nil if there is none.
+  var body: JSON? { save?.body }
 
   /// Takes the unanswered save if it has this body; otherwise makes a new key.
   mutating func begin(_ body: JSON) -> Attempt {

@@ -233,6 +233,27 @@ struct ContextTreeTests {
     }
   }
 
+  @Test("a child keeps its edit of an object that its parent deleted, and its save is a conflict")
+  func deletedAbove() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let id = try #require(ids["osaka"])
+    let (parent, child) = tree(sample)
+    let osaka = try await child.materializedObject(City.self, with: id)
+    osaka.name = "Naniwa"
+    parent.delete(try await parent.materializedObject(City.self, with: id))
+    try await parent.save()
+    #expect(osaka.managedObjectContext === child && !osaka.isDeleted)
+    #expect(child.updatedObjects == [osaka])
+    try await child.save()
+    do throws(ContextError) {
+      try await parent.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.conflicts.map(\.isDeletion) == [true])
+    }
+  }
+
   @Test("new objects to which a child's objects refer are saved, or leave them when deleted")
   func newObjectsInLists() async throws {
     let (sample, ids) = try await SampleCities.store(.local)

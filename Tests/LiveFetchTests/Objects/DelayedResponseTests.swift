@@ -89,6 +89,49 @@ struct DelayedResponseTests {
     #expect(cusco.population == 99)
   }
 
+  // MARK: - To a fetch
+
+  /// Starts a fetch of all cities whose response waits, for their names and populations.
+  private func fetching(
+    _ context: ManagedObjectContext, _ store: PausingStore
+  ) async throws -> Task<[String], any Error> {
+    store.close(.snapshots)
+    let fetch = Task { @MainActor in
+      try await context.fetch(City.sortedFetchRequest).map { "\($0.name) \($0.population ?? -1)" }
+    }
+    try await eventually { store.waiting(.snapshots) == 1 }
+    return fetch
+  }
+
+  @Test("to a fetch is requested again after a merge, which had none of its objects")
+  func fetchDuringMerge() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let store = PausingStore(sample.store)
+    let context = ManagedObjectContext(store: store)
+    _ = try await context.fetch(SampleCities.Country.sortedFetchRequest)
+    let fetch = try await fetching(context, store)
+    try await sample.save(
+      #"{"update":"City","id":\#(try #require(ids["osaka"])),"values":{"population":5}}"#)
+    try await context.mergeChanges()
+    store.open(.snapshots)
+    #expect(try await fetch.value == ["Cusco 430000", "Osaka 5", "Tokyo 9700000"])
+  }
+
+  @Test("to a fetch does not bring back an object that the context deleted and saved since")
+  func fetchDuringDeletion() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let id = try #require(ids["cusco"])
+    let store = PausingStore(sample.store)
+    let context = ManagedObjectContext(store: store)
+    let cusco = try await context.materializedObject(City.self, with: id)
+    let fetch = try await fetching(context, store)
+    context.delete(cusco)
+    try await context.save()
+    store.open(.snapshots)
+    #expect(try await fetch.value == ["Osaka 2700000", "Tokyo 9700000"])
+    #expect(context.registeredObject(City.self, with: id) == nil)
+  }
+
   // MARK: - During a save
 
   private func fixture() async throws -> (SampleStore, PausingStore, ManagedObjectContext) {
@@ -266,6 +309,39 @@ struct DelayedResponseTests {
     try await context.mergeChanges()
     #expect(tokyo.population == 5)
     #expect(cities[1].population == 7)
+  }
+
+  @Test(
+    "another client's save is merged by the next fetch once the history can be read")
+  func unreadHistoryLater() async throws {
+    let (sample, store, context) = try await fixture()
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    let id = try #require(cities[2].objectID.permanentID)
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"population":5}}"#)
+    store.failHistory(.unreachable(ServiceUnavailable("no network")))
+    cities[0].population = 1
+    try await context.save()
+    #expect(cities[2].population == 9_700_000)
+    store.failHistory(nil)
+    _ = try await context.fetch(SampleCities.Country.sortedFetchRequest)
+    #expect(cities[2].population == 5)
+  }
+
+  @Test("derived values that could not be read after their save are read by the next fetch")
+  func unreadEffects() async throws {
+    let sample = try await SampleStore(.local, "todo")
+    let store = PausingStore(sample.store)
+    let context = ManagedObjectContext(store: store)
+    let list: ToDo.List = context.insertObject()
+    list.title = "Home"
+    let item: ToDo.Item = context.insertObject()
+    (item.title, item.list) = ("Sweep", Fault(list))
+    store.failFetches(.unreachable(ServiceUnavailable("no network")))
+    try await context.save()
+    #expect(list.itemCount == nil)
+    store.failFetches(nil)
+    _ = try await context.fetch(ToDo.Item.sortedFetchRequest)
+    #expect(list.itemCount == 1)
   }
 
   @Test("saves after an expired history are merged")

@@ -144,7 +144,7 @@ private enum ContextsArticle {
       country.cities.insert(city)
     }
 
-    do {
+    do throws(ContextError) {
       try await context.save()
     } catch {
       guard case .refused(let refusal) = error else { throw error }

@@ -45,6 +45,31 @@ struct PendingResultsTests {
     #expect(!record.types.dropFirst(2).joined().contains { $0 == .delete || $0 == .insert })
   }
 
+  @Test("reports the save of a new object as an update, and finds it by its permanent id")
+  func savedInsertion() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = try await controller(context)
+    let record = ChangeRecord()
+    controller.delegate = record
+    let city: City = context.insertObject()
+    city.name = "Nara"
+    try await eventually { names(controller) == ["Cusco", "Nara", "Osaka", "Tokyo"] }
+    let temporaryID = ObjectID.text(city.objectID.description)
+    #expect(controller.position(of: temporaryID) == Position(section: 0, item: 1))
+    let receipt = try #require(try await context.save())
+    try await controller.caughtUp(to: receipt.token)
+    try await eventually { record.types.count > 1 }
+    #expect(record.types[0] == [.insert])
+    #expect(record.types[1] == [.update])
+    let id = try #require(city.objectID.permanentID)
+    #expect(controller.position(of: id) == Position(section: 0, item: 1))
+    #expect(controller.object(withID: id) === city)
+    #expect(controller.indexPath(for: city) == Position(section: 0, item: 1))
+    #expect(controller.position(of: temporaryID) == nil)
+    #expect(names(controller) == ["Cusco", "Nara", "Osaka", "Tokyo"])
+  }
+
   @Test("shows changed values and their rollback, and hides deleted objects")
   func changes() async throws {
     let (sample, ids) = try await SampleCities.store(.local)

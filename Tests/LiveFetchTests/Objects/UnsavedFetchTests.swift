@@ -201,6 +201,27 @@ struct UnsavedFetchTests {
     #expect(again === found[0])
   }
 
+  @Test("of a child leaves out what its parent deletes and the child edited")
+  func deletedAbove() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let parent = ManagedObjectContext(store: sample.store)
+    let child = ManagedObjectContext(parent: parent)
+    let id = try #require(ids["tokyo"])
+    try await child.materializedObject(City.self, with: id).name = "Edo"
+    let edited = try #require(child.updatedObjects.first)
+    parent.delete(try await parent.materializedObject(City.self, with: id))
+    #expect(try await child.fetch(Self.byPopulation).map(\.name) == ["Osaka", "Cusco"])
+    #expect(try await child.count(Self.byPopulation) == 2)
+    var request = Self.byPopulation
+    request.fetchLimit = 1
+    #expect(try await child.fetch(request).map(\.name) == ["Osaka"])
+    let controller = FetchedResultsController(fetchRequest: Self.byPopulation, context: child)
+    controller.includesPendingChanges = true
+    try await controller.performFetch()
+    #expect(controller.fetchedObjects?.map(\.name) == ["Osaka", "Cusco"])
+    withExtendedLifetime(edited) {}
+  }
+
   @Test("findOrCreate uses the unsaved objects of the context", arguments: Kind.allCases)
   func findOrCreate(kind: Kind) async throws {
     let (sample, ids) = try await SampleCities.store(kind)

@@ -35,7 +35,7 @@ extension ContextError: CustomStringConvertible {
 /// The reasons why a save was refused.
 ///
 /// ```swift
-/// do {
+/// do throws(ContextError) {
 ///   try await context.save()
 /// } catch {
 ///   guard case .refused(let refusal) = error else { throw error }

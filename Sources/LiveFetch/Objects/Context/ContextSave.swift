@@ -197,6 +197,43 @@ extension ManagedObjectContext {
     return draft
   }
 
+  /// The save whose answer was lost, if there are other changes now and none of its own was discarded: it
+  /// has to be repeated first, because the store may have made it.
+  func draftToRepeat() -> ContextSave? {
+    guard let kept = unansweredDraft, unansweredSave.body == body(of: kept),
+      kept.changes != draft().changes
+    else { return nil }
+    let names = insertionNames()
+    var values: [JSON] = []
+    for origin in kept.origins {
+      let isKept =
+        switch origin {
+        case .insertion(let sent):
+          sent.object.stage == .inserted && names[ObjectIdentifier(sent.object)] == sent.name
+        case .update(let sent):
+          sent.object.managedObjectContext === self && sent.object.stage == .stored
+            && sent.edits.keys.allSatisfy { sent.object.edits[$0] != nil }
+            && sent.memberEdits.keys.allSatisfy { sent.object.memberEdits[$0] != nil }
+        case .deletion(let object):
+          object.managedObjectContext === self && object.stage == .deleted
+        case .value: true
+        }
+      guard isKept else { return nil }
+      if case .value(let change) = origin { values.append(.object(change.json)) }
+    }
+    let present = valueChanges.prefix(values.count).map { JSON.object($0.json) }
+    return present == values ? kept : nil
+  }
+
+  /// The body of a save.
+  func body(of draft: ContextSave) -> JSON {
+    var body = draft.body
+    if mergePolicy != .error {
+      body.append(.init(name: "mergePolicy", value: .string(mergePolicy.rawValue)))
+    }
+    return .object(body)
+  }
+
   /// The temporary id of each insertion, including those that already have a permanent id. The same
   /// insertions have the same names, so that an unchanged save can be recognised.
   private func insertionNames() -> [ObjectIdentifier: String] {

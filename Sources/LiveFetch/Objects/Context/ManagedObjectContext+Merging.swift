@@ -12,20 +12,74 @@ extension ManagedObjectContext {
   ) async throws(ContextError) {
     if let parent { return try await parent.mergeChanges(isolation: isolation) }
     await processAnswers(isolation: isolation)
+    try await mergeHistory(isolation: isolation)
+  }
+
+  /// Merges the saves since the last merge, and what earlier saves of this context changed and could not
+  /// be read.
+  private func mergeHistory(isolation: isolated (any Actor)?) async throws(ContextError) {
     guard let start = lastToken else { return }
-    let found = try await remoteChanges(since: start, isolation: isolation)
+    beginMerging()
+    defer { endMerging() }
+    var found = try await remoteChanges(since: start, isolation: isolation)
     // If the history does not reach back to `start`, the next merge begins at the token of the first
     // read below.
     if found.token == nil { lastToken = nil }
+    let missed = takeMissedEffects()
+    found.changes.merge(missed)
     do throws(ContextError) {
       try await reread(found.changes, isolation: isolation)
     } catch {
-      lastToken = start
+      advance(to: start)
+      keepMissed(missed)
       throw error
     }
-    if let token = found.token { lastToken = token }
+    if let token = found.token { advance(to: token) }
     unregisterMissing()
     processChangesOfTree()
+  }
+
+  /// Reads what earlier saves of this context changed and could not be read after them, if there is any.
+  /// After an error, the next fetch or merge tries again.
+  func readMissedEffects(isolation: isolated (any Actor)?) async {
+    guard let known = missedEffects else { return }
+    guard !known.lacksHistory else {
+      try? await mergeHistory(isolation: isolation)
+      return
+    }
+    let missed = takeMissedEffects()
+    do throws(ContextError) {
+      try await reread(missed, isolation: isolation)
+    } catch {
+      keepMissed(missed)
+    }
+    processChangesOfTree()
+  }
+
+  private func takeMissedEffects() -> StoreChanges {
+    defer { missedEffects = nil }
+    return missedEffects ?? StoreChanges()
+  }
+
+  private func keepMissed(_ changes: StoreChanges) {
+    guard !changes.isEmpty else { return }
+    if missedEffects == nil { missedEffects = changes } else { missedEffects?.merge(changes) }
+  }
+
+  private func beginMerging() { runningMerges += 1 }
+
+  private func endMerging() {
+    runningMerges -= 1
+    if runningMerges == 0 { oldestReading = nil }
+  }
+
+  /// Ends a merge at `token`. The next one begins earlier if objects were made from an older state
+  /// meanwhile.
+  private func advance(to token: String) {
+    lastToken = token
+    if let oldest = oldestReading, let end = Token(token), oldest.isOlder(than: end) {
+      lastToken = oldest.description
+    }
   }
 
   /// Reads again the objects in memory that a controller's diff removed from its result: they were
@@ -85,8 +139,8 @@ extension ManagedObjectContext {
   }
 
   /// Reads what a save changed beyond the values sent. If the history or an object cannot be read, the
-  /// context's token does not advance: the next save or merge reads it. A context without a token starts
-  /// at the save's token, even if the read fails.
+  /// context's token does not advance: the next fetch or merge reads it. A context without a token starts at
+  /// the save's token, even if the read fails.
   func readEffects(
     _ draft: ContextSave, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
@@ -94,6 +148,8 @@ extension ManagedObjectContext {
     for origin in draft.origins {
       own.insert(origin.entity, origin.objectID)
     }
+    beginMerging()
+    defer { endMerging() }
     let start = lastToken
     lastToken = start ?? receipt.token
     do throws(ContextError) {
@@ -112,15 +168,20 @@ extension ManagedObjectContext {
             break
           case .store(.notUnderstood): break
           // The next merge reads it.
-          default: token = nil
+          default: (token, own.lacksHistory) = (nil, true)
           }
         }
       }
       try await reread(own, isolation: isolation)
-      if let token { lastToken = token }
+      if let token { advance(to: token) }
     } catch {
+      keepMissed(own)
       return
     }
+    guard own.lacksHistory else { return }
+    var missed = StoreChanges()
+    missed.lacksHistory = true
+    keepMissed(missed)
   }
 
   // MARK: - Changes of the store
@@ -133,11 +194,16 @@ extension ManagedObjectContext {
     var entities: Set<String> = []
     /// True if the token has expired, so that everything may have changed.
     var isEverything = false
+    /// True if the history that contains the rest could not be read.
+    var lacksHistory = false
+
+    var isEmpty: Bool { ids.isEmpty && entities.isEmpty && !isEverything && !lacksHistory }
 
     mutating func merge(_ other: StoreChanges) {
-      ids.merge(other.ids) { $0.union($1) }
+      for (entity, more) in other.ids { ids[entity, default: []].formUnion(more) }
       entities.formUnion(other.entities)
       isEverything = isEverything || other.isEverything
+      lacksHistory = lacksHistory || other.lacksHistory
     }
 
     mutating func insert(_ entity: String, _ id: ManagedObjectID) {

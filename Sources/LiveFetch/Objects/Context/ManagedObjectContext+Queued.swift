@@ -54,6 +54,11 @@ struct QueuedChanges {
   let draft: ContextSave
   let save: QueuedSave
 
+  /// True if the save was removed from the queue.
+  var isRemoved: Bool {
+    if case .failure(let error)? = save.answer { error.code == "removed" } else { false }
+  }
+
   var hasInsertions: Bool {
     draft.origins.contains { if case .insertion = $0 { true } else { false } }
   }
@@ -165,8 +170,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Settles the answered saves of the queue, in their order.
+  /// Settles the answered saves of the queue, in their order. Those that were removed from it become
+  /// unsaved wherever they stand: the ones before them may wait for long.
   private func settleAnswered() {
+    while let index = queuedSaves.firstIndex(where: { $0.isRemoved }) {
+      let removed = queuedSaves.remove(at: index)
+      for object in removed.draft.objects { object.queue { $0.remove(removed.number) } }
+      putBack(removed.draft)
+    }
     while let first = queuedSaves.first, let answer = first.save.answer {
       // A closed store answers the rest in its next run.
       if case .failure(.cancelled) = answer { return }

@@ -18,8 +18,17 @@ extension ManagedObjectContext {
     return answer
   }
 
-  /// Fetches a snapshot. Its items are read outside of the caller's actor.
+  /// Fetches a snapshot. Its items are read outside of the caller's actor. A snapshot that a save or a
+  /// merge overtook is fetched again: its objects would get old values, and deleted ones would come back.
   func fetchState(
+    _ body: [JSON.Member], isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> (answer: JSON, state: ResultState) {
+    let answer = try await receiveState(body, isolation: isolation)
+    guard !answer.state.isStored, root.isOvertaken(answer.state.token) else { return answer }
+    return try await receiveState(body, isolation: isolation)
+  }
+
+  private func receiveState(
     _ body: [JSON.Member], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> (answer: JSON, state: ResultState) {
     let answer: (answer: JSON, state: ResultState)
@@ -64,6 +73,8 @@ extension ManagedObjectContext {
       try await keepIncluded(
         answer["included"], prefetch, of: elements, type, readTime, isolation: isolation)
     }
+    // The store answers again.
+    if !state.isStored { await root.readMissedEffects(isolation: isolation) }
     processChangesOfTree()
     return withoutDeleted(read.unread.isEmpty ? items : read.items(of: items), elements)
   }
@@ -85,6 +96,27 @@ extension ManagedObjectContext {
   /// Records the token from which changes are merged into the objects in memory.
   func recordToken(_ token: String) {
     if lastToken == nil { lastToken = token }
+  }
+
+  /// True if a save or a merge of this context is later than `token`.
+  private func isOvertaken(_ token: String) -> Bool {
+    guard let read = Token(token) else { return false }
+    return [lastToken, savedToken].contains { known in
+      guard let later = known.flatMap({ Token($0) }) else { return false }
+      return read.isOlder(than: later)
+    }
+  }
+
+  /// Records the state from which objects are being made. The next merge begins there if the last one
+  /// ended later, or a running one will.
+  func recordReading(_ token: Token?) {
+    guard let token else { return }
+    if let last = lastToken.flatMap({ Token($0) }), token.isOlder(than: last) {
+      lastToken = token.description
+    }
+    guard runningMerges > 0 else { return }
+    if let oldest = oldestReading, !token.isOlder(than: oldest) { return }
+    oldestReading = token
   }
 
   /// The body of a fetch, with the ids of prefetched to-many relationships selected.

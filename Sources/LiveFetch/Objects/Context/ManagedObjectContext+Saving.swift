@@ -21,8 +21,8 @@ extension ManagedObjectContext {
   ///   received the changes.
   /// - Throws: ``ContextError/refused(_:)`` with every failure, or ``ContextError/store(_:)``.
   ///   All changes are kept. Nothing was saved, unless the answer of a remote store was lost: the
-  ///   error is `unreachable` without a ``ServiceUnavailable/code`` then, and a second call with the
-  ///   same changes saves them once.
+  ///   error is `unreachable` without a ``ServiceUnavailable/code`` then, and a second call saves them
+  ///   once, before changes made since.
   @discardableResult
   public func save(
     isolation: isolated (any Actor)? = #isolation
@@ -98,16 +98,35 @@ extension ManagedObjectContext {
   private func saveToStore(
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt? {
-    var draft = draft()
+    if let unanswered = draftToRepeat() {
+      var answer: SaveReceipt?
+      do throws(ContextError) {
+        answer = try await saveToStore(unanswered, isolation: isolation)
+      } catch {
+        guard case .refused = error else { throw error }
+        // The store has not made it.
+        unansweredDraft = nil
+      }
+      guard hasChanges else { return answer }
+    }
+    return try await saveToStore(draft(), isolation: isolation)
+  }
+
+  private func saveToStore(
+    _ changes: ContextSave, isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> SaveReceipt? {
+    var draft = changes
     sending = SentChanges(draft)
     defer { endSending() }
     let submitted: SubmittedSave
     do throws(ContextError) {
       submitted = try await send(&draft, isolation: isolation)
     } catch {
+      if unansweredSave.body == body(of: draft) { unansweredDraft = draft }
       endFailedSave(draft)
       throw error
     }
+    unansweredDraft = nil
     let summary = summary(of: draft)
     var answer: SaveReceipt?
     switch submitted {
@@ -129,6 +148,7 @@ extension ManagedObjectContext {
   /// Turns the values of an answered save into stored ones.
   func settle(_ draft: ContextSave, _ receipt: SaveReceipt, _ summary: DidSave) {
     saves += 1
+    savedToken = receipt.token
     settle(draft, receipt)
     observers.notify(DidSettle(summary, token: receipt.token))
   }
@@ -142,12 +162,8 @@ extension ManagedObjectContext {
     _ draft: inout ContextSave, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SubmittedSave {
     while true {
-      var body = draft.body
-      if mergePolicy != .error {
-        body.append(.init(name: "mergePolicy", value: .string(mergePolicy.rawValue)))
-      }
       do throws(ObjectStoreError) {
-        return try await submit(.object(body), isolation: isolation)
+        return try await submit(body(of: draft), isolation: isolation)
       } catch {
         let refusal = ContextError(error, draft)
         guard draft.dropMissingDeletions(error) else { throw refusal }
@@ -319,12 +335,13 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Removes an object that was deleted in the store, here and in child contexts.
+  /// Removes an object that was deleted in the store, here and in child contexts without unsaved changes of
+  /// it.
   private func unregisterEverywhere(_ object: ManagedObject) {
     let key = key(of: object)
     // After a reset during the save, the object belongs to no context, or to another one.
     guard object.managedObjectContext === self else { return unregister(key) }
-    for child in children { child.context?.unregister(key) }
+    for child in children { child.context?.handleDeletion(key) }
     // The deletion was discarded during the save.
     if !object.isDeleted { pending.deletedObjects.insert(object) }
     unregister(object, as: .gone)

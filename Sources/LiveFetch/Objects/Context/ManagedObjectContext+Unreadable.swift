@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     _ create: (Item) throws(MaterializationError) -> Element
   ) -> Readable<Element> {
     currentReading = readTime
+    root.recordReading(readTime.token)
     makeRoom(for: items.count)
     var read = Readable<Element>()
     read.elements.reserveCapacity(items.count)

@@ -126,6 +126,7 @@ extension ManagedObjectContext {
       throw ContextError(error, ContextSave())
     }
     saves += 1
+    root.savedToken = receipt.token
     // The batch is stored, so a failed merge is ignored: the next merge reads the changes.
     try? await mergeChanges(isolation: isolation)
     return receipt

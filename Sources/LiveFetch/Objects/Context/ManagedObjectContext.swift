@@ -56,6 +56,14 @@ public final class ManagedObjectContext {
   var givenIDs = PermanentIDMap()
   /// The token from which changes are merged; nil if unknown.
   var lastToken: String?
+  /// The token of the last save; nil if there is none.
+  var savedToken: String?
+  /// The number of merges in progress.
+  var runningMerges = 0
+  /// The oldest state from which objects were made during the merges in progress.
+  var oldestReading: Token?
+  /// What saves changed and could not be read after them.
+  var missedEffects: StoreChanges?
   /// The number of saves, counted in the root context: see ``saves``.
   var savesOfTree = 0
   /// The types of values that are decoded by the default ``Fetchable/materialize(_:in:)``.
@@ -84,6 +92,8 @@ public final class ManagedObjectContext {
   var settledSaves: [(draft: ContextSave, receipt: SaveReceipt)] = []
   /// The last save whose answer was lost: submitting it again uses the same key.
   var unansweredSave = UnansweredSave()
+  /// Its changes.
+  var unansweredDraft: ContextSave?
   /// The same for batches, which do not end an unanswered save.
   var unansweredBatch = UnansweredSave()
   /// The entities of objects that were read and that no class declares, by the root of their hierarchy;
@@ -269,6 +279,8 @@ public final class ManagedObjectContext {
     dropValueChanges()
     pending = ObjectsDidChange()
     lastToken = nil
+    missedEffects = nil
+    unansweredDraft = nil
     for context in branch { context.processPendingChanges() }
   }
 

@@ -24,6 +24,11 @@ struct ReadTime {
   }
 }
 
+extension Token {
+  /// True if `other` is a later position of the same history.
+  func isOlder(than other: Token) -> Bool { epoch == other.epoch && position < other.position }
+}
+
 extension ManagedObject {
   /// When the value in `row` was read; nil if there is none.
   func readTime(of name: String) -> ReadTime? {

@@ -106,7 +106,10 @@ extension ManagedObjectContext {
     let gone = Set(deleted)
     let changed = Set(updated).subtracting(gone).sorted()
     candidates += try await objects(of: type, ids: changed, rereads: rereads, isolation)
-    candidates.removeAll { $0.isDeleted || isDeletedAbove(key(of: $0)) }
+    // An object that is edited here may be deleted in a parent.
+    let removed = Set(candidates.filter { $0.isDeleted || isDeletedAbove(key(of: $0)) })
+    candidates.removeAll { removed.contains($0) }
+    deleted += removed.compactMap(\.objectID.permanentID)
     guard !candidates.isEmpty || !deleted.isEmpty else { return nil }
     return UnsavedView(
       request: request, evaluator: UnsavedEvaluator(request, section: section, in: self),
