@@ -46,6 +46,33 @@ struct MovedTableTests {
     }
   }
 
+  @Test(
+    "a changed type within the type of a column begins a new history",
+    arguments: [
+      "ALTER TYPE kind RENAME VALUE 'x' TO 'z'", "ALTER TYPE pair RENAME ATTRIBUTE b TO c",
+      "ALTER TYPE pair DROP ATTRIBUTE a", "ALTER TYPE pair ADD ATTRIBUTE c int",
+    ],
+    ["kind[]", "named", "pair[]", "nested", "pairs"])
+  func innerTypes(_ change: String, _ column: String) throws {
+    let script = """
+      CREATE TYPE kind AS ENUM ('x', 'y'); CREATE DOMAIN named AS kind;
+      CREATE TYPE pair AS (a int, b kind); CREATE DOMAIN pairs AS pair; CREATE TYPE nested AS (p pair);
+      CREATE TABLE city (id int PRIMARY KEY, v \(column));
+      """
+    try withDatabase(script) { connection, _ in
+      let start = try history.install(on: connection).tracked.count
+      #expect(start == 1)
+      #expect(try history.isIntact(on: connection))
+      try connection.execute(change)
+      let isUsed = change.contains("kind") || column.contains("pair") || column == "nested"
+      #expect(try history.isIntact(on: connection) != isUsed)
+      let epoch = try position(connection).epoch
+      _ = try history.install(on: connection)
+      #expect(try (position(connection).epoch != epoch) == isUsed)
+      #expect(try history.isIntact(on: connection))
+    }
+  }
+
   @Test("a table becomes a partition, and a partition a table")
   func partitions() throws {
     let script = """

@@ -32,9 +32,12 @@ struct PostgresLockTests {
 
   /// Begins a save that updates items in this order.
   private static func beginSave(
-    _ ids: [Int], _ value: Int, in database: ServedDatabase
+    _ ids: [Int], _ value: Int, byCondition: Bool = false, in database: ServedDatabase
   ) -> Pending {
-    let changes = ids.map { #"{"update":"item","id":\#($0),"values":{"v":\#(value)}}"# }
+    let changes = ids.map { id in
+      let named = byCondition ? #""where":"id == \#(id)""# : #""id":\#(id)"#
+      return #"{"update":"item",\#(named),"values":{"v":\#(value)}}"#
+    }
     return database.begin(
       "POST", "/v1/save", body: #"{"changes":[\#(changes.joined(separator: ","))]}"#)
   }
@@ -58,16 +61,18 @@ struct PostgresLockTests {
 
   private static let values = "SELECT string_agg(v::text, ',' ORDER BY id) FROM item"
 
-  @Test("Saves that name the same objects in different orders are made one after the other")
-  func savesInDifferentOrders() throws {
+  @Test(
+    "Saves of the same objects in different orders are made one after the other",
+    arguments: [(false, false), (true, true), (true, false), (false, true)])
+  func savesInDifferentOrders(_ isFirstByCondition: Bool, _ isSecondByCondition: Bool) throws {
     let database = try ServedDatabase(Self.items)
     let (holder, observer) = (
       try PostgresConnection(database.target), try PostgresConnection(database.target)
     )
     try holder.execute("BEGIN; UPDATE item SET v = 9 WHERE id = 3")
-    let first = Self.beginSave([1, 3, 2], 1, in: database)
+    let first = Self.beginSave([1, 3, 2], 1, byCondition: isFirstByCondition, in: database)
     try Self.waitForLocks(1, on: observer)
-    let second = Self.beginSave([2, 3, 1], 2, in: database)
+    let second = Self.beginSave([2, 3, 1], 2, byCondition: isSecondByCondition, in: database)
     try Self.waitForLocks(2, on: observer)
     try holder.execute("ROLLBACK")
     for save in [first, second] {

@@ -31,14 +31,14 @@ struct RequiredKeyTests {
     #expect(schemas?["eInsert"]?["required"] == .array([.string("a")]))
   }
 
-  @Test("are named as in the table in the refusal of an insert without them")
+  @Test("are named `id`, and as in the table, in the refusal of an insert without them")
   func refusal() throws {
     let file = try ServedFile(Self.fixture)
     let refused = try file.ask("POST", "/v1/objects/b", body: #"{"n":1}"#)
     #expect(refused.status == 422)
     #expect(
       refused.text.contains(
-        #""property":"id","code":"missing","detail":"`Code` is required: the store does not generate this id""#
+        #""property":"id","code":"missing","detail":"`id` (`Code` in the table) is required: the store does not generate this id""#
       ),
       "\(refused.text)")
     #expect(try file.ask("POST", "/v1/objects/b", body: #"{"id":"x","n":1}"#).status == 201)

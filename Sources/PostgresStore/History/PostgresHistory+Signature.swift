@@ -1,9 +1,12 @@
 // Tables and triggers as they are → a signature for each, which is compared with the stored one.
 
 extension PostgresHistory {
+  /// Object ids below are those of PostgreSQL's own types.
+  private static let firstCreatedID = 16_384
+
   /// SQL for the signature of the table whose object id is `r.relation`: the database, the table's
-  /// name, columns, keys and partitions, the labels of its enums, its history table, and the state of
-  /// the triggers. The `xmin` of a column's entry changes with `ALTER COLUMN … TYPE int USING c * 2`,
+  /// name, columns, keys and partitions, the types that were created for its columns (also those within others:
+  /// the labels of enums, the attributes of composites), its history table, and the state of the triggers. The `xmin` of a column's entry changes with `ALTER COLUMN … TYPE int USING c * 2`,
   /// and not with TRUNCATE, CLUSTER and VACUUM FULL. That of a trigger changes when the trigger is disabled
   /// and enabled again, and when a partition is detached and attached again.
   private static let expression = """
@@ -12,12 +15,29 @@ extension PostgresHistory {
         JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = r.relation),
       (SELECT string_agg(concat_ws(' ', a.attrelid = r.relation, a.attnum, a.attname, a.atttypid,
           a.atttypmod, a.attcollation, a.attnotnull, a.attgenerated, a.attidentity,
-          CASE WHEN a.attrelid = r.relation THEN a.xmin END,
-          (SELECT string_agg(e.enumlabel, ' ' ORDER BY e.enumsortorder)
-            FROM pg_catalog.pg_enum AS e WHERE e.enumtypid = a.atttypid)),
+          CASE WHEN a.attrelid = r.relation THEN a.xmin END),
           ',' ORDER BY a.attrelid = r.relation, a.attnum)
         FROM pg_catalog.pg_attribute AS a WHERE NOT a.attisdropped AND a.attnum > 0 AND a.attrelid
           IN (r.relation, pg_catalog.to_regclass('livefetch.history_' || r.relation))),
+      (WITH RECURSIVE used(type) AS (
+          SELECT a.atttypid FROM pg_catalog.pg_attribute AS a
+          WHERE a.attrelid = r.relation AND a.attnum > 0 AND NOT a.attisdropped
+            AND a.atttypid >= \(firstCreatedID)
+          UNION SELECT inner_type.id FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.type
+          CROSS JOIN LATERAL (SELECT t.typelem UNION ALL SELECT t.typbasetype
+            UNION ALL SELECT g.rngsubtype FROM pg_catalog.pg_range AS g
+              WHERE t.oid IN (g.rngtypid, g.rngmultitypid)
+            UNION ALL SELECT c.atttypid FROM pg_catalog.pg_attribute AS c
+              WHERE c.attrelid = t.typrelid AND c.attnum > 0 AND NOT c.attisdropped) AS inner_type(id)
+          WHERE inner_type.id >= \(firstCreatedID))
+        SELECT concat_ws(';',
+          (SELECT string_agg(concat_ws(' ', e.enumtypid, e.enumlabel), ','
+              ORDER BY e.enumtypid, e.enumsortorder)
+            FROM pg_catalog.pg_enum AS e WHERE e.enumtypid IN (SELECT type FROM used)),
+          (SELECT string_agg(concat_ws(' ', c.attrelid, c.attnum, c.attname, c.atttypid, c.atttypmod),
+              ',' ORDER BY c.attrelid, c.attnum)
+            FROM pg_catalog.pg_type AS t JOIN pg_catalog.pg_attribute AS c ON c.attrelid = t.typrelid
+            WHERE t.oid IN (SELECT type FROM used) AND c.attnum > 0 AND NOT c.attisdropped))),
       (SELECT string_agg(concat_ws(' ', i.indexrelid, i.indisprimary, i.indisvalid,
           i.indimmediate, i.indkey, i.indpred IS NULL, i.indexprs IS NULL), ',' ORDER BY i.indexrelid)
         FROM pg_catalog.pg_index AS i WHERE i.indrelid = r.relation AND i.indisunique),

@@ -23,7 +23,8 @@ public struct DatabaseStatus: Sendable {
   public let serverVersion: String
   /// The size of the database in bytes.
   public let bytes: Int
-  /// The tables and the server's estimates of their numbers of rows; 0 before its first ANALYZE.
+  /// The tables, without their partitions, and the server's estimates of their numbers of rows; 0 before
+  /// its first ANALYZE.
   public let entities: [(name: String, rows: Int)]
   /// The history; nil if the database is not tracked.
   public let history: HistoryExtent?
@@ -41,8 +42,11 @@ extension PostgresStore {
         "SELECT current_setting('server_version'), pg_database_size(current_database())")
       let tables = try connection.query(
         """
-        SELECT relname::text, greatest(reltuples, 0)::bigint FROM pg_class
-        WHERE relnamespace = \(schema)::regnamespace AND relkind IN ('r', 'p') ORDER BY relname
+        SELECT c.relname::text, CASE c.relkind WHEN 'r' THEN greatest(c.reltuples, 0)::bigint
+          ELSE (SELECT coalesce(sum(greatest(l.reltuples, 0)), 0)::bigint
+            FROM pg_partition_tree(c.oid) AS p JOIN pg_class AS l ON l.oid = p.relid WHERE p.isleaf) END
+        FROM pg_class AS c WHERE c.relnamespace = \(schema)::regnamespace
+          AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY c.relname
         """)
       return DatabaseStatus(
         serverVersion: database.text(0, 0), bytes: Int(try database.integer(0, 1)),

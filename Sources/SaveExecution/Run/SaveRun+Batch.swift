@@ -120,7 +120,7 @@ extension SaveRun {
   ///
   /// - Throws: ``StoreError/overloaded`` in this case if the condition takes long, before the save has
   ///   changed anything itself.
-  private func matches(
+  func matches(
     _ predicate: ResolvedPredicate, _ table: SaveTable, at index: Int
   ) throws(StoreError) -> Matches {
     let plan = request.batchPlan(predicate, of: table.index, in: executor.model)
@@ -304,7 +304,7 @@ extension SaveRun {
 
   /// Returns the matching objects in the order of their ids, so that a batch has the same result whatever
   /// index finds them.
-  private func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
+  func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
     try connection.ids(matches.ids).sorted()
   }
 

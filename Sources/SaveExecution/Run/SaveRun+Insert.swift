@@ -112,13 +112,14 @@ extension SaveRun {
     var isComplete = true
     for column in table.keyColumns {
       let name = table.propertyNames[column]
-      let shown = name == "id" ? table.entity.keyName ?? name : name
+      let own = name == "id" ? table.entity.keyName : nil
+      let shown = "`\(name)`" + (own.map { " (`\($0)` in the table)" } ?? "")
       switch row[column] {
       case .null?:
-        report(.notOptional, name, "`\(shown)` is part of the id and may not be nil", at: index)
+        report(.notOptional, name, "\(shown) is part of the id and may not be nil", at: index)
       case nil where table.columns[column].defaultSQL == nil:
         report(
-          .missing, name, "`\(shown)` is required: the store does not generate this id", at: index)
+          .missing, name, "\(shown) is required: the store does not generate this id", at: index)
       default: continue
       }
       isComplete = false

@@ -1,5 +1,6 @@
 // The rows that a save writes, locked before its first change in one order for all saves: by table, then
-// by id. So two saves never wait for each other, which a database ends only after a while.
+// by id. Two saves that locked their rows in different orders could wait for each other, which a database
+// ends only after a while. A row that begins to match a condition in the meantime is locked later.
 
 import FetchModel
 import SQLComposer
@@ -15,7 +16,8 @@ extension SaveRun {
   /// Locks the rows that a save of several changes names. A single change locks its row by writing it.
   func lockRows() throws(StoreError) {
     guard connection.locksRows, request.changes.count > 1 else { return }
-    let tables = namedRows()
+    var tables = namedRows()
+    try addMatchingRows(to: &tables)
     guard tables.values.reduce(0, { $0 + $1.ids.count }) > 1 else { return }
     for (_, rows) in tables.sorted(by: { $0.key < $1.key }) {
       guard let values = rows.table.lockValues(rows.ids) else { continue }
@@ -56,6 +58,28 @@ extension SaveRun {
       }
     }
     return tables
+  }
+
+  /// The most rows of one condition that are locked before the first change.
+  private static let maxMatchingRows = 10_000
+
+  /// Adds the rows that match the conditions of changes.
+  private func addMatchingRows(to tables: inout [String: LockedRows]) throws(StoreError) {
+    for (index, change) in request.changes.enumerated() where change.faults == nil {
+      let (predicate, lock): (ResolvedPredicate, RowLock)
+      switch change.operation {
+      case .updateAll(let condition): (predicate, lock) = (condition, .update)
+      case .deleteAll(let condition): (predicate, lock) = (condition, .delete)
+      default: continue
+      }
+      let table = table(change.entity)
+      let ids = try ids(matches(predicate, table, at: index))
+      guard !ids.isEmpty, ids.count <= Self.maxMatchingRows else { continue }
+      var rows = tables[table.table.name] ?? LockedRows(table: table)
+      rows.ids.formUnion(ids)
+      if lock == .delete { rows.lock = lock }
+      tables[table.table.name] = rows
+    }
   }
 
   /// True if triggers of the model update the objects to which a to-one relationship refers: the

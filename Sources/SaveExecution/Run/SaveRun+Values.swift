@@ -58,7 +58,7 @@ extension SaveRun {
       return true
     }
     let name = table.entity.attributes[attribute].name
-    if [.short, .unsigned].contains(table.columns[column].input) {
+    if [.array, .short, .unsigned].contains(table.columns[column].input) {
       report(.wrongType, name, "`\(name)` does not take such a value", at: change)
       return false
     }
