@@ -275,7 +275,7 @@ export interface Client {
   temporaryID(): string;
   model(): Promise<any>;
   about(): Promise<any>;
-  /** Ends the live fetches; with `offline` it resolves when everything is stored. */
+  /** Ends the live fetches; with `offline` it resolves when everything is stored, and later saves reject. */
   close(): Promise<void>;
 }
 
@@ -358,7 +358,7 @@ export class LiveFetchError extends Error {
   readonly status: number;
   /**
    * Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`, of saves with
-   * `offline` also `outcome-unknown` and `storage-damaged`.
+   * `offline` also `outcome-unknown`, `storage-damaged` and `client-closed`.
    */
   readonly code: string;
   /** The server's sentence; the message too. */

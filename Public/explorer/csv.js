@@ -3,15 +3,15 @@
 /** The characters of a file that decide which separator it has. */
 const HEAD = 65_536;
 
-/** Rows of fields as text. @param rows arrays of texts; null and undefined are NULL. */
+/** Rows of fields as text. @param rows arrays of texts; null and undefined are NULL, `{text, isQuoted: true}` is always in quotes. */
 export function csvText(rows) {
   return rows.map((row) => `${row.map(field).join(',')}\r\n`).join('');
 }
 
 function field(value) {
   if (value === null || value === undefined) return '';
-  const text = String(value);
-  return text === '' || /[",\r\n;\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = String(value.text ?? value);
+  return value.isQuoted || text === '' || /[",\r\n;\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /**

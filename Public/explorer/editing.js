@@ -140,12 +140,12 @@ export class Editing {
     location.reload();
   }
 
-  /** True if closing the tab loses something. Stages the text of an open cell first. */
+  /** True if closing the tab loses something, or may: what is being saved may be refused. Stages the text of an open cell first. */
   get #isUnsaved() {
     if (this.#isReloading) return false;
     document.activeElement?.blur();
     const isFilled = (dialog) => !dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
-    return this.staged.count > 0 || !this.#storage.isKept || document.querySelector('input.is-wrong, textarea.is-wrong') !== null
+    return this.saving.isBusy || this.staged.count > 0 || !this.#storage.isKept || document.querySelector('input.is-wrong, textarea.is-wrong') !== null
       || [...document.querySelectorAll('dialog.insert')].some(isFilled);
   }
 

@@ -5,6 +5,7 @@ import { decoded, parseCSV } from './csv.js';
 import { openDialog } from './dialogs.js';
 import { h, replace } from './dom.js';
 import { number, parse, rowsText } from './format.js';
+import { Decimal, number as exact } from './json.js';
 
 const SHOWN = 8;
 const REPORTED = 5;
@@ -33,6 +34,7 @@ export function acceptDrops(element, canDrop, onFile) {
 }
 
 export class ImportDialog {
+  #entity;
   #columns;
   #heads;
   /** The data rows: `{line, fields}`. */
@@ -56,6 +58,7 @@ export class ImportDialog {
   constructor(entity, columns, name, bytes, save) {
     const { text, problems } = decoded(bytes);
     const { rows: [head = { fields: [] }, ...rows], problems: others } = parseCSV(text);
+    this.#entity = entity;
     this.#columns = columns;
     this.#heads = head.fields.map((field) => field.text.trim());
     this.#rows = rows;
@@ -132,9 +135,21 @@ export class ImportDialog {
     const columns = this.#imported();
     return this.#rows.map((_, row) => {
       const values = Object.create(null);
-      for (const { column, list } of columns) if (list[row] !== null || !column.isID) values[column.name] = list[row];
+      for (const { column, list } of columns) {
+        // The database makes a key that is not given. A composite foreign key that is NULL in part refers to no row.
+        const isLeftOut = list[row] === null && (column.isID || column.hasColumns);
+        if (!isLeftOut) values[column.name] = list[row];
+      }
       return values;
     });
+  }
+
+  /** The indices of the rows in the order in which they are inserted. */
+  #order() {
+    const columns = this.#imported();
+    const ids = columns.find(({ column }) => column.isID)?.list ?? [];
+    const references = columns.filter(({ column }) => column.destination === this.#entity).map(({ list }) => list);
+    return referredFirst(this.#rows.length, ids, references);
   }
 
   /** The values of each column that is imported. Only those of a column with another target are converted again. */
@@ -147,11 +162,14 @@ export class ImportDialog {
 
   async #import(save) {
     this.#submit.disabled = true;
+    const order = this.#order();
     try {
-      await save(this.#values());
+      const values = this.#values();
+      await save(order.map((row) => values[row]));
       this.#dialog.close();
     } catch (error) {
-      const lines = (error.errors ?? []).map(({ change, detail }) => `Line ${this.#rows[change]?.line}: ${(detail ?? '').replaceAll('`', '')}`);
+      const problems = (error.errors ?? []).map(({ change, detail }) => ({ line: this.#rows[order[change]]?.line, detail: (detail ?? '').replaceAll('`', '') }));
+      const lines = problems.sort((one, other) => one.line - other.line).map(({ line, detail }) => `Line ${line}: ${detail}`);
       this.#complain(lines.length > 0 ? lines : [error.message]);
       this.#submit.disabled = false;
     }
@@ -183,10 +201,44 @@ function valuesOf(rows, index, column) {
   return { column, list, problems };
 }
 
+/**
+ * The indices of rows, each behind the rows that it refers to, else in their order. In a circle of rows one stands before
+ * another that it refers to.
+ *
+ * @param ids those of the rows that have one. @param references lists of the ids to which the rows refer.
+ */
+export function referredFirst(count, ids, references) {
+  const rows = new Map(ids.map((id, row) => [String(id), row]));
+  const referred = (row) => references.filter((list) => list[row] !== null).map((list) => rows.get(String(list[row])));
+  const begun = new Set();
+  const order = [];
+  for (let first = 0; first < count; first += 1) {
+    const path = begun.has(first) ? [] : [first];
+    while (path.length > 0) {
+      const row = path.at(-1);
+      begun.add(row);
+      const next = referred(row).find((other) => other !== undefined && !begun.has(other));
+      if (next === undefined) order.push(path.pop());
+      else path.push(next);
+    }
+  }
+  return order;
+}
+
 /** A field as a value of a column; throws a sentence. */
-function valueOf(field, column) {
+export function valueOf(field, column) {
   const isEmpty = field === undefined || (field.text === '' && !field.isQuoted);
   if (isEmpty) return null;
   if (column.type === 'relationship') return column.idType === 'integer' ? parse(field.text, { type: 'integer' }) : field.text;
-  return parse(field.text, column);
+  if (!column.untyped) return parse(field.text, column);
+  const value = field.isQuoted ? field.text : untyped(field.text);
+  return typeof value === 'string' && column.type === 'binary' ? parse(value, column) : value;
+}
+
+/** A field without quotes in a column without a type: a number if it looks like one and keeps its digits, as in `livefetch import`. */
+function untyped(text) {
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return text;
+  const value = exact(text);
+  const isKept = typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : !(value instanceof Decimal);
+  return isKept ? value : text;
 }

@@ -115,10 +115,16 @@ export class Schema {
     return [...this.#keys(entity), ...this.entity(entity).attributes, ...this.#related(entity)];
   }
 
-  /** To-one relationships as columns; `idType` is the type of the related rows' keys. */
+  /**
+   * To-one relationships as columns; `idType` is the type of the related rows' keys. If these are composite, the foreign
+   * key's columns are attributes beside the relationship: it `hasColumns`.
+   */
   #related(entity) {
-    return this.toOne(entity).map((relationship) =>
-      ({ ...relationship, type: 'relationship', idType: this.entity(relationship.destination)?.idType }));
+    return this.toOne(entity).map((relationship) => {
+      const related = this.entity(relationship.destination);
+      const hasColumns = [...related?.attributes ?? [], ...related?.relationships ?? []].some(({ keyPart }) => keyPart === true);
+      return { ...relationship, type: 'relationship', idType: related?.idType, hasColumns };
+    });
   }
 
   /** The attributes that people know a row by: those that were chosen, else those of the model. */

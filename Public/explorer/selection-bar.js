@@ -7,7 +7,7 @@ import { editable, isDigits, isNumeric, number } from './format.js';
 import { stringify } from './json.js';
 import { popover } from './popover.js';
 import { RelatedEditor } from './related-editor.js';
-import { choiceField, choices, ValueField } from './value-field.js';
+import { choiceField, choices, kindOf, ValueField } from './value-field.js';
 
 export class SelectionBar {
   #page;
@@ -147,9 +147,17 @@ export class SelectionBar {
 /** The name of a column as the database has it. */
 export const titleOf = ({ label, name }) => label ?? name;
 
-/** Rows as CSV, after a heading with the names of the columns: exact values, relationships as keys. */
+/**
+ * Rows as CSV, after a heading with the names of the columns: exact values, relationships as keys. A text of a column
+ * without a type is in quotes, as it may look like a number.
+ */
 export function csvOf(columns, items, { hasHeading = true } = {}) {
-  const value = (item, { name, type }) => (item[name] === null || item[name] === undefined ? null : editable(item[name], type));
+  const value = (item, { name, type, untyped }) => {
+    const content = item[name];
+    if (content === null || content === undefined) return null;
+    const text = editable(content, type);
+    return untyped && kindOf(content, type) === 'text' ? { text, isQuoted: true } : text;
+  };
   return csvText([...(hasHeading ? [columns.map(titleOf)] : []), ...items.map((item) => columns.map((column) => value(item, column)))]);
 }
 

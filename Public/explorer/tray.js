@@ -43,13 +43,13 @@ export class Tray {
   /** @param notes sentences beside the changes: `{text, actions: [[text, run]]}`. */
   show(list, isSaving = false, notes = this.#notes) {
     this.#notes = notes;
-    this.#parent.hidden = list.length + notes.length === 0;
+    this.#parent.hidden = list.length + notes.length === 0 && !isSaving;
     if (list.length === 0 && !isSaving) {
       this.#isOpen = false;
       this.#problem = null;
     }
-    replace(this.#parent, this.#complaint(), this.#noteList(), this.#isOpen && this.#details(list),
-      list.length > 0 && this.#line(list, isSaving));
+    replace(this.#parent, list.length > 0 && this.#complaint(), this.#noteList(), this.#isOpen && this.#details(list),
+      list.length > 0 ? this.#line(list, isSaving) : isSaving && saving());
   }
 
   #noteList() {
@@ -123,6 +123,9 @@ export class Tray {
 function distinct(errors) {
   return [...new Map(errors.map((error) => [`${error.change} ${error.detail ?? error.property}`, error])).values()];
 }
+
+/** The line while everything that was staged is being saved. */
+const saving = () => h('div', { class: 'tray-line' }, h('span', { role: 'status' }, 'Saving …'));
 
 function summary(list) {
   const count = (kind) => list.filter((change) => change.kind === kind).length;

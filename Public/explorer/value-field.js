@@ -228,8 +228,8 @@ class KindSwitch {
   }
 }
 
-/** Integers that JavaScript's numbers cannot hold come as texts. */
-const kindOf = (value, type) => (typeof value === 'string' && !(type === 'integer' && isDigits(value) && !Number.isSafeInteger(Number(value)))
+/** What a value of a column without a type is stored as. Integers that JavaScript's numbers cannot hold come as texts. */
+export const kindOf = (value, type) => (typeof value === 'string' && !(type === 'integer' && isDigits(value) && !Number.isSafeInteger(Number(value)))
   ? 'text' : 'number');
 
 /**

@@ -4,7 +4,7 @@
 // Leaves: sections as they will probably be. It is a guess that a diff soon replaces: values change
 // in place, deleted items go, new ones are placed by `sort` as far as its key paths are in the items.
 
-import { plainInteger } from './json.js';
+import { isScalar, plainInteger } from './json.js';
 
 const guesses = new WeakSet();
 
@@ -102,9 +102,10 @@ function guess(item) {
 }
 
 /** The sections with new items. O(items + n log n) for n new ones. */
-function insert(sections, request, inserts) {
+function insert(shown, request, inserts) {
   const order = terms(request.sort);
-  const sample = sections.find(({ items }) => items.length > 0)?.items[0] ?? Object.assign({}, ...inserts);
+  const sample = shown.find(({ items }) => items.length > 0)?.items[0] ?? Object.assign({}, ...inserts);
+  const sections = isAttribute(request.section) ? withSections(shown, request.section, inserts) : shown;
   const sectionOf = finder(sections, request.section);
   const sorted = order.length > 0 ? inserts.sort((left, right) => compare(order, left, right)) : inserts;
   const arriving = sections.map(() => []);
@@ -132,11 +133,35 @@ function shaped(item, select, sample) {
   return Object.fromEntries(names.map((name) => [name, Object.hasOwn(item, name) ? item[name] : null]));
 }
 
+/** True if the sections have the values of an attribute: not those behind a relationship, or parts such as `:initial`. */
+const isAttribute = (path) => Boolean(path) && !/[.:]/.test(path);
+
+/** The sections of an attribute, with empty ones for the values that only new items have. */
+function withSections(sections, path, items) {
+  const name = path.replace(/^-/, '');
+  const sign = path.startsWith('-') ? -1 : 1;
+  const known = new Set(sections.map(({ value }) => String(value)));
+  const list = [...sections];
+  for (const { [name]: value } of items) {
+    if (value === undefined || !isScalar(value) || known.has(String(value))) continue;
+    known.add(String(value));
+    const next = list.findIndex((other) => compareValues(value, other.value, false) * sign < 0);
+    list.splice(next < 0 ? list.length : next, 0, emptySection(value));
+  }
+  return list;
+}
+
+function emptySection(value) {
+  const name = value === null ? '' : typeof value === 'boolean' ? String(Number(value)) : String(value);
+  const [first = ''] = name;
+  return { name, value, indexTitle: first.toUpperCase(), items: [] };
+}
+
 /** Returns a function that gives the index of an item's section; undefined where its value is not in the items. */
 function finder(sections, path) {
   if (!path) return () => 0;
   const [root] = path.replace(/^-/, '').split(/[.:]/);
-  const indices = new Map();
+  const indices = new Map(isAttribute(path) ? sections.map(({ value }, index) => [String(value), index]) : []);
   sections.forEach(({ items }, index) => {
     for (const other of items) if (!indices.has(String(other[root]))) indices.set(String(other[root]), index);
   });

@@ -55,11 +55,15 @@ export class SaveQueue {
     this.loaded.then(() => this.wake());
   }
 
-  /** Keeps a save and sends it in its turn; the promise `answer` of the item settles afterwards. */
+  /**
+   * Keeps a save and sends it in its turn; the promise `answer` of the item settles afterwards. A closed queue keeps none,
+   * as nobody would settle it.
+   */
   add(changes, { signal, mergePolicy, prefer, optimistic, idempotencyKey = randomText() }) {
     const isNext = this.#items.size === 0 && this.#isReached && globalThis.navigator?.onLine !== false;
     const save = { changes: withIDs(changes, this.#ids), mergePolicy, prefer, optimistic, idempotencyKey,
-      int64: this.#transport.int64, page: this.#pages.id, sentAt: isNext ? Date.now() : undefined };
+      int64: this.#transport.int64, page: this.#pages.id, ...(isNext ? this.#now : {}) };
+    if (this.#closed.signal.aborted) return this.#refusedAfterClose(save);
     const item = this.#take(this.#nextKey(), save, signal);
     item.stored = this.#storage.set(item.key, save).then((isStored) => this.#mark(item, isStored));
     Promise.all([item.stored, this.loaded]).then(() => this.#pages.post({ kind: 'queued' }));
@@ -67,6 +71,12 @@ export class SaveQueue {
     else signal?.addEventListener('abort', () => this.#cancel(item), { signal: item.ended.signal });
     this.wake();
     return item;
+  }
+
+  #refusedAfterClose(save) {
+    const error = new LiveFetchError({ status: 0, code: 'client-closed', detail: 'The client is closed: nothing was saved.' });
+    call(this.#handlers.onRefused, error, { changes: save.changes });
+    return { save, answer: Promise.reject(error) };
   }
 
   /** Removes a save whose caller has aborted it. One that is being sent ends by its request. */
@@ -203,10 +213,10 @@ export class SaveQueue {
 
   async #sendOne(item, save) {
     if (item.signal?.aborted) return this.#end(item, item.signal.reason);
-    if (save.sentAt && Date.now() - save.sentAt > KEY_LIFETIME) return this.#finish(item, unknownOutcome());
+    if (save.sentAt && await this.#isTooOld(save)) return this.#finish(item, unknownOutcome());
     if (!this.#isReached || globalThis.navigator?.onLine === false) await this.#probe();
     if (item.ended.signal.aborted) return undefined;
-    if (!save.sentAt) await this.#store(item, { ...save, sentAt: Date.now() });
+    if (!save.sentAt) await this.#store(item, { ...save, ...this.#now });
     this.#pages.post({ kind: 'sending', key: item.key });
     this.#handlers.onSending(item);
     this.#sent = item;
@@ -217,6 +227,19 @@ export class SaveQueue {
     }
   }
 
+  /** The time of a save that is sent now: this computer's, and the last one that is known of the server. */
+  get #now() {
+    return { sentAt: Date.now(), servedAt: this.#transport.servedAt };
+  }
+
+  /** Where this computer's clock says that the key of a save may be gone, it may have been set: the server's decides. */
+  async #isTooOld({ sentAt, servedAt }) {
+    if (Date.now() - sentAt <= KEY_LIFETIME) return false;
+    if (servedAt === undefined) return true;
+    await this.#probe();
+    return !(this.#transport.servedAt - servedAt <= KEY_LIFETIME);
+  }
+
   async #request(item, save) {
     let data;
     try {
@@ -225,7 +248,7 @@ export class SaveQueue {
       if (item.signal?.aborted || isRefusal(error)) return this.#finish(item, error);
       // With these answers nothing was saved, so the key has not begun to age.
       if ([401, 429].includes(error.status) || error.code === 'file-damaged') {
-        await this.#store(item, { ...save, sentAt: undefined });
+        await this.#store(item, { ...save, sentAt: undefined, servedAt: undefined });
       }
       throw error;
     }

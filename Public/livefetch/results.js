@@ -38,7 +38,9 @@ export class StoredResults {
   /** The result of this live fetch has changed. */
   changed(live) {
     this.#changed.add(live);
-    this.#timer ??= setTimeout(() => this.flush(), Math.max(0, this.#written + INTERVAL - Date.now()));
+    // The clock may have been set back.
+    const pause = Math.min(INTERVAL, Math.max(0, this.#written + INTERVAL - Date.now()));
+    this.#timer ??= setTimeout(() => this.flush(), pause);
   }
 
   /** Writes what has changed; resolves when everything is written. */

@@ -191,7 +191,10 @@ class Watch {
   }
 
   #check() {
-    if (Date.now() - this.#last < this.#limit) return;
+    const now = Date.now();
+    // The clock was set back.
+    if (now < this.#last) this.#last = now;
+    if (now - this.#last < this.#limit) return;
     const isBuffered = !this.#hasReceived && this.#limit === FIRST_BYTES;
     const problem = { status: 0, code: 'unreachable', detail: 'The connection went silent.' };
     this.#controller.abort(isBuffered ? Object.assign(new StreamBuffered(), { isSilent: true }) : new LiveFetchError(problem));

@@ -17,7 +17,7 @@ export class LiveFetchError extends Error {
     this.status = problem.status ?? 0;
     /**
      * Stable, in kebab-case; with status 0 `unreachable`, `not-an-answer`, `token-failed` or `failed`, of saves with
-     * `offline` also `outcome-unknown` and `storage-damaged`.
+     * `offline` also `outcome-unknown`, `storage-damaged` and `client-closed`.
      */
     this.code = problem.code ?? 'unknown';
     /** The server's sentence, which is the message too. */
@@ -69,6 +69,8 @@ function withoutName(detail) {
 export class Transport {
   /** A text of the server as a value. */
   parse;
+  /** The server's time in milliseconds, of its newest response; undefined if that does not show it. */
+  servedAt;
   #token;
   #fetch;
 
@@ -112,7 +114,9 @@ export class Transport {
 
   async #response(path, init) {
     try {
-      return await this.#fetch(this.base + path, init);
+      const response = await this.#fetch(this.base + path, init);
+      this.servedAt = Date.parse(response.headers.get('Date')) || undefined;
+      return response;
     } catch (cause) {
       if (init.signal?.aborted) throw init.signal.reason;
       throw unreachable(cause);

@@ -306,6 +306,17 @@ async function closing({ browser, server }) {
   assert.deepEqual(await closeTab(page), ['beforeunload'], 'an open cell');
   assert.deepEqual(await page.run(stagedValues), [{ name: 'typed' }], 'what was typed is staged');
   assert.deepEqual(await closeTab(page), ['beforeunload'], 'a staged change');
+  await page.run(() => {
+    const { client } = globalThis.livefetch;
+    client.save = () => new Promise((_, reject) => {
+      globalThis.lose = () => { delete client.save; reject(Object.assign(new Error('lost'), { errors: [], status: 0 })); };
+    });
+  });
+  await page.key('s', { ctrl: true });
+  await page.until(() => document.querySelector('#tray:not([hidden]) [role=status]')?.textContent === 'Saving …', { what: 'the page says that it saves' });
+  assert.deepEqual(await closeTab(page), ['beforeunload'], 'a save under way');
+  await page.run(() => globalThis.lose());
+  await page.until(() => globalThis.livefetch.page.editing.staged.count === 1 && !globalThis.livefetch.page.editing.saving.isBusy);
   await page.key('s', { ctrl: true });
   await page.until(isSaved);
   await typeCell(page, 4, 'amount', 'many');

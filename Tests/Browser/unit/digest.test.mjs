@@ -38,3 +38,12 @@ test('order, section and id each change the digest', () => {
     [{ value: '1', items: [1, 2] }], [{ value: null, items: [1] }, { value: null, items: [2] }]];
   assert.equal(new Set(variants.map(digest)).size, variants.length);
 });
+
+test('a number is hashed as the server writes it', () => {
+  // Texts that the server sends, each beside the digest of one item with the id 1.
+  const sent = { '1e-07': 'cfb1988d', '1.5e-10': '03c931b6', '5e-324': 'eac30e1f', '0.0001': '2a0620f8', '0.00012': '6710564a', '-1.5': 'd9ee3f72',
+    0: '77c3d3e1', 9007199254740991: '1fc3ad75', '9.007199254740994e+15': 'fdc09ca0', '1e+16': 'f3150831',
+    '-1.2345678901234568e+20': '76a4333c', '1e+300': '36f795e7' };
+  for (const [text, wanted] of Object.entries(sent)) assert.equal(digest([{ value: Number(text), items: [1] }]), wanted, text);
+  assert.equal(digest([{ value: -0, items: [1] }]), sent[0]);
+});

@@ -80,6 +80,22 @@ test('an insert whose section cannot be told is not shown', () => {
   assert.deepEqual(shown, sections);
 });
 
+test('an insert makes a section for a value of an attribute that no other item has, where the order puts it', () => {
+  const list = [{ name: 'B', value: 'B', items: [{ id: 1, c: 'B' }] }, { name: 'D', value: 'D', items: [{ id: 2, c: 'D' }] }];
+  const insert = (...values) => values.map((c, index) => ({ insert: 'T', temporaryID: `t${index}`, values: { c } }));
+  const shown = (section, before, changes) => overlay(before, { entity: 'T', section, sort: 'id' }, changes)
+    .map(({ name, value, indexTitle, items }) => [name, value, indexTitle, items.map(({ id }) => id)]);
+  assert.deepEqual(shown('c', list, insert('ca', null, 'ca', 'B', undefined)), [['', null, '', ['t1']], ['B', 'B', undefined, [1, 't3']],
+    ['D', 'D', undefined, [2]], ['ca', 'ca', 'C', ['t0', 't2']]]);
+  assert.deepEqual(shown('-c', list.toReversed(), insert('C')).map(([name]) => name), ['D', 'C', 'B']);
+  assert.deepEqual(shown('c', [], insert('x')), [['x', 'x', 'X', ['t0']]]);
+  assert.deepEqual(shown('c', [], insert(true)), [['1', true, '1', ['t0']]]);
+  for (const section of ['c:initial', 'c.name']) assert.deepEqual(shown(section, [], insert('x')), []);
+  // An item that is edited stays in its section until the answer.
+  assert.deepEqual(shown('c', list, [{ update: 'T', id: 1, values: { c: 'E' } }, ...insert('E')]).map(([name, , , ids]) => [name, ids]),
+    [['B', [1]], ['D', [2]], ['E', ['t0']]]);
+});
+
 test('an insert leaves a full window full: the last one goes, or it is behind the last itself', () => {
   const window = { ...request, limit: 3 };
   const before = overlay(sections, window, [{ insert: 'T', temporaryID: 't', values: { n: 7, c: 1 } }]);

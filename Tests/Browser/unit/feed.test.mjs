@@ -67,6 +67,29 @@ test('the answer of a long-poll may take long as long as parts of it come', asyn
   assert.equal(live.error.message, 'The connection went silent.');
 });
 
+test('a stream that goes silent is noticed though the clock was set back', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] });
+  let time = 1e12;
+  context.mock.method(Date, 'now', () => time);
+  const pass = (seconds) => {
+    for (let n = 0; n < seconds; n += 1) {
+      time += 1000;
+      context.mock.timers.tick(1000);
+    }
+  };
+  const { address } = await served(context, { [objects]: [(response) => events(response, ['snapshot', snapshot('a-1-x', [1])]), () => {}] });
+  const client = connect(address, { multiplex: false });
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => live.state === 'live');
+  time -= 3_600_000;
+  pass(39);
+  assert.equal(live.state, 'live');
+  pass(2);
+  await until(() => live.state === 'offline');
+  assert.equal(live.error.message, 'The connection went silent.');
+});
+
 test('a stream that ends is opened again from the last token, with the credential', async (context) => {
   const { address, requests } = await served(context, { [objects]: [
     (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['diff', diff('a-1-x', 'a-2-x', insert(1, 2))]); response.end(); },

@@ -150,6 +150,18 @@ test('a client that is closed has stored every save', async (context) => {
   assert.equal((await readdir(directory)).filter((name) => name.endsWith('.json')).length, 20);
 });
 
+test('a save after the client was closed is refused and not kept', async (context) => {
+  const { address, requests } = await served(context, { '/v1': about });
+  const storage = memoryStorage();
+  const refused = [];
+  const client = connect(address, { offline: storage, onRefused: (error, { changes }) => refused.push([error.code, changes]) });
+  await client.close();
+  await assert.rejects(client.insert('T', { n: 1 }), { code: 'client-closed', status: 0 });
+  await assert.rejects(client.delete('T', 7), { code: 'client-closed' });
+  assert.deepEqual(refused.map(([code, [change]]) => [code, change.insert ?? change.delete]), [['client-closed', 'T'], ['client-closed', 'T']]);
+  assert.deepEqual([await storage.keys(), client.pending, saves(requests)], [[], [], []]);
+});
+
 test('an abort after the answer changes nothing', async (context) => {
   const { address } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
   const storage = memoryStorage();
@@ -298,6 +310,38 @@ test('a save that was sent a day ago without an answer is not sent again', async
   await until(() => refused.length === 1);
   assert.deepEqual(refused, ['outcome-unknown']);
   assert.deepEqual(saves(requests), []);
+});
+
+/** A server whose clock the test sets, and that answers a save only after the first attempt. */
+const clocked = (context) => {
+  const clock = { time: Date.parse('2030-01-01T00:00:00Z') };
+  const dated = (answers) => (response) => {
+    response.setHeader('Date', new Date(clock.time).toUTCString());
+    answers(response);
+  };
+  return served(context, { '/v1': [dated(about[0])], '/v1/save': [(response) => response.destroy(), dated((response) => json(response, answer(1)))] })
+    .then((server) => ({ ...server, clock }));
+};
+
+test('a save is sent again after the clock was set by days, and not if the server says that days have passed', async (context) => {
+  const day = 86_400_000;
+  const { now } = Date;
+  for (const passed of [0, 2 * day]) {
+    const { address, requests, clock } = await clocked(context);
+    const net = network(true);
+    const errors = [];
+    const client = connect(address, { offline: memoryStorage(), fetch: net.fetch, onRefused: () => {},
+      onQueue: (size, error) => { if (error) net.isUp = false; errors.push(error); } });
+    context.after(() => client.close());
+    const saved = client.update('T', 1, { n: 1 }).then(({ token }) => token, ({ code }) => code);
+    await until(() => errors.some(Boolean));
+    context.mock.method(Date, 'now', () => now() + 2 * day);
+    clock.time += passed;
+    net.isUp = true;
+    assert.equal(await saved, passed === 0 ? 'a-1-x' : 'outcome-unknown');
+    assert.equal(saves(requests).length, passed === 0 ? 2 : 1);
+    context.mock.restoreAll();
+  }
 });
 
 test('what was not sent for days as there was no network is sent', async (context) => {

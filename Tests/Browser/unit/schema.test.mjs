@@ -16,6 +16,14 @@ test('a view and a table without a key are not live, each for its own reason', (
     [null, 'v is a view', 'k has no primary key']);
 });
 
+test('a foreign key of several columns has them as attributes beside the relationship', () => {
+  const related = (name) => ({ name, destination: name, inverse: null, toMany: false });
+  const part = { name: 'a', type: 'string', keyPart: true };
+  const schema = new Schema({ entities: [entity('pair', { attributes: [part, { ...part, name: 'b' }] }), entity('tag'),
+    entity('t', { relationships: [related('pair'), related('tag')] })] });
+  assert.deepEqual(schema.fields('t').slice(1).map(({ name, hasColumns }) => [name, hasColumns]), [['pair', true], ['tag', false]]);
+});
+
 test('saves change the rows of the entities that they name, of those above and below, and perhaps of views', () => {
   const schema = new Schema({ entities: [entity('city'), entity('person', { subentities: ['player'] }),
     entity('player', { parent: 'person' }), entity('crowded', { observable: false, readOnly: true })] });

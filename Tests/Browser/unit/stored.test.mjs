@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, memoryStorage } from '../../../Public/livefetch.js';
 import { fileStorage } from '../../../Public/livefetch/node.js';
+import { StoredResults } from '../../../Public/livefetch/results.js';
 import { json, served, until } from './script.mjs';
 
 const path = '/v1/objects/T';
@@ -81,6 +82,24 @@ test('the results of the 50 requests that were used last are kept', async (conte
   await until(() => other.state === 'live');
   await after.close();
   assert.equal(await results(), 50);
+});
+
+test('results are written within a second after the clock was set back', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  let time = 1e12;
+  context.mock.method(Date, 'now', () => time);
+  const storage = memoryStorage();
+  const results = new StoredResults(storage);
+  const changed = (n) => results.changed({ wire: { entity: 'T' }, resumeToken: 'a-1-x', result: { token: 'a-1-x', n } });
+  const written = async () => (await storage.get((await storage.keys()).find((key) => key.startsWith('result/')))).result.n;
+  changed(1);
+  context.mock.timers.tick(0);
+  await results.flush();
+  assert.equal(await written(), 1);
+  time -= 3_600_000;
+  changed(2);
+  context.mock.timers.tick(1000);
+  assert.equal(await written(), 2);
 });
 
 test('the model is the last one where the server cannot be reached, a refusal is a refusal', async (context) => {
