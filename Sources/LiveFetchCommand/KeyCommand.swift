@@ -92,9 +92,15 @@ struct KeyCommand: ParsableCommand {
         let message = "there is a key with the name or id '\(name)' already; revoke it first"
         throw StoreError.unusable(message).failure(store.name)
       }
+      do {
+        try Terminal.output.put(Array((key.text + "\n").utf8))
+      } catch {
+        // Nobody knows this key.
+        _ = try store.revokeAPIKey(key.id)
+        throw error
+      }
       printError(
         "this is the only time that the key is shown; clients send it as 'Authorization: Bearer …'")
-      print(key.text)
     }
   }
 

@@ -6,7 +6,7 @@ import Foundation
 import LiveFetchThreads
 import SQLiteStore
 
-/// A file that a command is about to write. It may exist.
+/// A file that a command is about to write. It may exist. `-` is standard output.
 struct OutputFile {
   let path: String
 
@@ -97,6 +97,7 @@ struct OutputFile {
   }
 
   private var isStandardOutput: Bool {
+    if path == "-" { return true }
     var status = stat()
     guard fstat(STDOUT_FILENO, &status) == 0 else { return false }
     return Self.identity(path) == [UInt64(status.st_dev), UInt64(status.st_ino)]

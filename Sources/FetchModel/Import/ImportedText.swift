@@ -1,4 +1,6 @@
-// The bytes of a text field → numbers and booleans, as both stores read them.
+// The bytes of a text field → numbers, booleans and the bytes of ids, as both stores read them.
+
+import Bytes
 
 extension UnsafeBufferPointer<UInt8> {
   package var string: String { String(decoding: self, as: UTF8.self) }
@@ -81,6 +83,18 @@ extension Slice<UnsafeBufferPointer<UInt8>> {
     while slice.first == 0x20 || slice.first == 0x09 { slice = slice.dropFirst() }
     while slice.last == 0x20 || slice.last == 0x09 { slice = slice.dropLast() }
     return slice
+  }
+}
+
+extension ImportedField {
+  /// The bytes for which a field's hexadecimal digits stand; nil for another field. Digits are in upper
+  /// case, as in the API's ids.
+  package var hexadecimalBytes: [UInt8]? {
+    switch self {
+    case .text(let utf8), .quoted(let utf8): Hexadecimal.bytes(of: utf8, uppercaseOnly: true)
+    case .json(.string(let text)): Hexadecimal.bytes(of: text.utf8, uppercaseOnly: true)
+    case .missing, .null, .json: nil
+    }
   }
 }
 

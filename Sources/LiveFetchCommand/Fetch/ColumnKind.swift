@@ -46,6 +46,24 @@ enum ColumnKind {
     }
   }
 
+  /// Returns the columns of the selected values, or of all attributes and to-one relationships.
+  ///
+  /// - Parameters:
+  ///   - select: The selected values, separated by commas; nil for the default.
+  ///   - model: The response to `/v1/model`.
+  static func columns(of entityName: String, select: String?, in model: JSON) -> [String] {
+    let entity = member(entityName, of: model["entities"])
+    let selected = select?.split(separator: ",").map { String($0.drop { $0 == " " }) }
+    let properties = [entity?["attributes"], entity?["relationships"]].flatMap {
+      $0?.elements ?? []
+    }
+    let names =
+      selected
+      ?? properties.filter { $0["toMany"] != .boolean(true) }.compactMap { $0["name"]?.string }
+    let kind = entity?["subentities"] == nil || names.contains("entity") ? [] : ["entity"]
+    return ["id"] + kind + names.filter { $0 != "id" }
+  }
+
   static func member(_ name: String, of list: JSON?) -> JSON? {
     list?.elements.first { $0["name"]?.string == name }
   }

@@ -100,7 +100,8 @@ struct ExportCommand: ParsableCommand {
     let remote = try target.remote()
     if sink.isDelimited {
       let model = try remote.json("GET", "/v1/model")
-      sink.describe(columnsIfEmpty: columns(in: model)) {
+      let columns = ColumnKind.columns(of: fetch.entity, select: fetch.select, in: model)
+      sink.describe(columnsIfEmpty: columns) {
         ColumnKind(of: $0, entity: fetch.entity, in: model)
       }
     }
@@ -146,21 +147,5 @@ struct ExportCommand: ParsableCommand {
     }
     let body = JSON.object(members + parameters).bytes
     return try remote.json("POST", "/v1/fetch", body: body, predicate: fetch.predicate)
-  }
-
-  /// The columns of the selected values, or of all attributes and to-one relationships.
-  ///
-  /// - Parameter model: The response to `/v1/model`.
-  private func columns(in model: JSON) -> [String] {
-    let entity = ColumnKind.member(fetch.entity, of: model["entities"])
-    let selected = fetch.select?.split(separator: ",").map { String($0.drop { $0 == " " }) }
-    let properties = [entity?["attributes"], entity?["relationships"]].flatMap {
-      $0?.elements ?? []
-    }
-    let names =
-      selected
-      ?? properties.filter { $0["toMany"] != .boolean(true) }.compactMap { $0["name"]?.string }
-    let entityName = entity?["subentities"] == nil || names.contains("entity") ? [] : ["entity"]
-    return ["id"] + entityName + names.filter { $0 != "id" }
   }
 }

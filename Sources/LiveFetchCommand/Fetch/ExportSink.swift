@@ -18,14 +18,14 @@ struct ExportSink {
   /// nil if no progress is shown.
   private var bar: ProgressBar?
 
-  /// - Parameter path: The file to write; nil for standard output.
+  /// - Parameter path: The file to write; nil or `-` for standard output.
   init(path: String?, format: RecordFormat, showsProgress: Bool) throws {
     file = path.map { OutputFile(path: $0) }
     let opened = try file?.createDraft()
     output = opened?.output ?? .output
     draft = opened?.draft
     writer = RowTextWriter(format)
-    bar = path != nil && showsProgress ? ProgressBar("export") : nil
+    bar = path != nil && path != "-" && showsProgress ? ProgressBar("export") : nil
   }
 
   /// True for a file; false for standard output, a device and a pipe.

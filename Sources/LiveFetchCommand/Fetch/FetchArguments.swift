@@ -31,10 +31,12 @@ struct FetchArguments: ParsableArguments {
   var sort: String?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp("The maximum number of objects.", valueName: "n"), transform: Self.count)
   var limit: Int?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp("The number of objects to skip.", valueName: "n"), transform: Self.count)
   var offset: Int?
 

@@ -92,16 +92,31 @@ struct FetchCommand: ParsableCommand {
     } else if watch {
       try printChanges(of: source)
     } else {
-      try printResult(try source.snapshot(), columnsIfEmpty: selectedColumns)
+      let result = try source.snapshot()
+      try printResult(result, columnsIfEmpty: columnsIfEmpty(result, of: source))
     }
   }
 
-  /// The columns of objects with selected values; empty if the first item shows them.
-  private var selectedColumns: [String] {
-    guard let select = fetch.select, shape ?? "objects" == "objects", group == nil else {
-      return []
+  /// Returns the columns of a result without items; none if the first item shows them.
+  private func columnsIfEmpty(
+    _ result: JSON, of source: any FetchSource
+  ) throws -> [String] {
+    guard !count, shape != "ids", [.table, .csv, .tsv].contains(format),
+      FetchResult.sections(result).allSatisfy({ $0.items.isEmpty })
+    else { return [] }
+    return try source.columns(of: fetch, keys: dictionaryKeys)
+  }
+
+  /// The keys of dictionaries; nil for objects.
+  private var dictionaryKeys: [String]? {
+    guard group != nil || shape == "dictionaries" else { return nil }
+    let values = (fetch.select ?? group ?? "").split(separator: ",")
+    return values.map { value in
+      let parts = value.drop { $0 == " " }.split(separator: ":", maxSplits: 1)
+      // A part of a date or of a text is no name in front of a value.
+      let isPart = ["day", "month", "year", "initial"].contains(parts.last)
+      return String(parts.count == 2 && !isPart ? parts[0] : value.drop { $0 == " " })
     }
-    return ["id"] + select.split(separator: ",").map(String.init)
   }
 
   private var title: String {
@@ -112,7 +127,7 @@ struct FetchCommand: ParsableCommand {
   private func printChanges(of source: any FetchSource) throws {
     TerminationSignal.exitOnSignal()
     var last = try source.snapshot()
-    var columns = try printResult(last, columnsIfEmpty: selectedColumns)
+    var columns = try printResult(last, columnsIfEmpty: columnsIfEmpty(last, of: source))
     var isAvailable = true
     while true {
       let result: JSON?

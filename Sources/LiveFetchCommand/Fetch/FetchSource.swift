@@ -18,6 +18,10 @@ protocol FetchSource: AnyObject {
   /// - Throws: ``ServerUnavailable`` if a server does not respond at present. The next call waits a while
   ///   and continues from the same token.
   func nextResult() throws -> JSON?
+  /// Returns the columns of objects or dictionaries, for a result without items.
+  ///
+  /// - Parameter keys: The keys of dictionaries as the arguments give them; nil for objects.
+  func columns(of fetch: FetchArguments, keys: [String]?) throws -> [String]
 }
 
 /// The server does not respond, or responds with a transient error.
@@ -93,6 +97,11 @@ final class StoreFetch: FetchSource {
     }
     return nil
   }
+
+  func columns(of fetch: FetchArguments, keys: [String]?) -> [String] {
+    if let grouped = plan.groupedQuery { return grouped.columns.map(\.key) }
+    return ["id"] + plan.selection.map(\.key)
+  }
 }
 
 /// A fetch of a server: receives diffs by long-poll and applies them to the current result.
@@ -136,6 +145,12 @@ final class ServerFetch: FetchSource {
     current = snapshot
     self.token = snapshot.token
     return diff.isEmpty ? nil : try JSON(result: snapshot.json)
+  }
+
+  func columns(of fetch: FetchArguments, keys: [String]?) throws -> [String] {
+    if let keys { return keys }
+    let model = try remote.json("GET", "/v1/model")
+    return ColumnKind.columns(of: fetch.entity, select: fetch.select, in: model)
   }
 
   /// Makes a result the one to which the next diff is applied, and returns it.

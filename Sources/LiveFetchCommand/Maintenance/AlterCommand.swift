@@ -29,6 +29,9 @@ struct AlterCommand: ParsableCommand {
   func run() throws {
     try requireFile(store)
     let script = try script()
+    guard script.sql.contains(where: { !$0.isWhitespace && $0 != ";" }) else {
+      throw failure("\(script.name): no statement", .usage)
+    }
     let changed = try reportingErrors(of: store) {
       try SQLiteStore.alter(path: store, script)
     }

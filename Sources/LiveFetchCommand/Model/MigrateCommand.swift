@@ -70,7 +70,9 @@ struct MigrateCommand: ParsableCommand {
       bar.clear()
       report(plan)
       // Without --dry-run the migration itself is refused.
-      if dryRun, !plan.refusals.isEmpty { status = .unusableStore }
+      let losesValues = !allowLoss && !plan.losses.isEmpty
+      if dryRun, losesValues { print("refused: the losses need --allow-loss") }
+      if dryRun, losesValues || !plan.refusals.isEmpty { status = .unusableStore }
     } catch {
       bar.clear()
       let lines = error.message.split(separator: "\n").map { "\(name): \($0)" }

@@ -125,6 +125,13 @@ struct ModelCommand: ParsableCommand {
     @Option(help: "The new file to write: X.json, or X.xcdatamodeld.")
     var output: String?
 
+    func validate() throws {
+      guard let output, case .file(let path) = ModelPath(output), !path.hasSuffix(".json") else {
+        return
+      }
+      throw ValidationError("--output takes X.json, X.xcdatamodeld or X.xcdatamodel.")
+    }
+
     func run() throws {
       let model = try ModelFile(anyFormatAtPath: path, reportsRemarks: true)
       guard let output else { return try Terminal.output.put(model.text) }

@@ -72,6 +72,9 @@ extension CoreDataModel {
     guard FileManager.default.fileExists(atPath: path) else {
       throw failure("\(path): there is no such model", .noInput)
     }
+    if case .file = ModelPath(path), !FileManager.default.fileExists(atPath: path + "/contents") {
+      throw failure("\(path): is not a Core Data model", .unusableStore)
+    }
     let folder =
       switch ModelPath(path) {
       case .versionedBundle(let path): try Self.currentVersion(of: path)

@@ -46,8 +46,9 @@ extension MigrationPlanner {
     guard before.type.widens(to: attribute.type), before.transformer == attribute.transformer
     else {
       refuse(
-        "\(name) was \(before.type.rawValue): no value of it is known to be a "
-          + attribute.type.rawValue)
+        "\(name) was \(before.type.rawValue): no value of it is known to be "
+          + attribute.type.withArticle
+          + "; give the attribute another name, and copy the values with --sql-before and --sql")
       return "NULL"
     }
     let column = "o.\(quoted(stored))"
@@ -76,6 +77,14 @@ extension MigrationPlanner {
 // MARK: - Types
 
 extension ModelFile.AttributeType {
+  /// `an Integer 64`
+  fileprivate var withArticle: String {
+    switch self {
+    case .integer16, .integer32, .integer64: "an \(rawValue)"
+    default: "a \(rawValue)"
+    }
+  }
+
   /// True if every value of this type is also a value of `other`.
   fileprivate func widens(to other: Self) -> Bool {
     if self == other { return true }

@@ -65,6 +65,8 @@ public final class DatabaseImport {
   private var updatesAssigned: Bool { updated > 0 && !assigned.isSubset(of: key) }
   /// The column of each field of the rows.
   private var columns: [Int] = []
+  /// Those whose fields are texts of ids.
+  private var idColumns: Set<Int> = []
   /// The fields of the key's columns.
   private var keyFields: [Int] = []
   private var pending: [PendingRow] = []
@@ -198,6 +200,7 @@ extension DatabaseImport {
   /// Sets the properties of the following rows' fields, by name or column.
   public func use(properties: [String]) throws(ImportError) {
     columns = try table.columns(imported: properties)
+    idColumns = Set(columns.filter(table.holdsIDs))
     keyFields = try table.fields(of: key, in: columns)
   }
 
@@ -271,7 +274,8 @@ extension DatabaseImport {
     var row = RowValues()
     for (field, column) in zip(fields, columns) {
       if case .missing = field { continue }
-      guard let value = field.value(in: table.columns[column]) else {
+      let holdsIDs = idColumns.contains(column)
+      guard let value = field.value(in: table.columns[column], holdsIDs: holdsIDs) else {
         return .failure(table.refusal(of: field, in: column))
       }
       row.append(value, to: column)

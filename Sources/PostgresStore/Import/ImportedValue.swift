@@ -5,10 +5,16 @@ import SQLComposer
 
 extension ImportedField {
   /// Returns nil if the column's type does not include the value.
-  func value(in column: Column) -> SQLValue? {
+  ///
+  /// - Parameter holdsIDs: As ``SaveTable/holdsIDs(_:)``.
+  func value(in column: Column, holdsIDs: Bool = false) -> SQLValue? {
     switch self {
     case .null: Self.null(in: column)
     case .missing, .json(.null): .null
+    case _ where holdsIDs && column.type == .binary: hexadecimalBytes.map { .blob($0) }
+    case .json(.string(let text))
+    where holdsIDs && (column.type == .double || column.type == .decimal):
+      Self.number(text, column)
     case .text(let utf8), .quoted(let utf8): Self.parsed(utf8, column)
     case .json(let json): Self.converted(json.imported(as: column.type), column)
     }
@@ -25,14 +31,17 @@ extension ImportedField {
     case .double: return utf8.importedDouble.map { .double($0) }
     case .boolean: return utf8.importedBoolean.map { .integer($0 ? 1 : 0) }
     case .string, .uri: return utf8.isUTF8 ? .text(utf8.string) : nil
-    case .decimal:
-      let number = JSON.number(utf8.string)
-      return number.double == nil ? nil : converted(number, column)
+    case .decimal: return number(utf8.string, column)
     case .json:
       guard let json = try? JSON(stored: Array(utf8)) else { return nil }
       return converted(json, column)
     case .date, .binary, .uuid: return converted(.string(utf8.string), column)
     }
+  }
+
+  private static func number(_ text: String, _ column: Column) -> SQLValue? {
+    let number = JSON.number(text)
+    return number.double == nil ? nil : converted(number, column)
   }
 
   /// A decimal keeps its digits: the column's type is exact.

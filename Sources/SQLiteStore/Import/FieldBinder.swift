@@ -14,11 +14,18 @@ final class ImportedColumn {
   let untyped: Attribute?
   /// True if there is an `untyped`. To compare that with nil would copy the attribute for each field.
   let isUntyped: Bool
+  /// True if the fields are ids of bytes, in hexadecimal digits.
+  let isHexadecimal: Bool
+  /// True if a string of JSON may be a number, because the fields are ids.
+  let takesNumberTexts: Bool
 
-  init(_ column: Column, untyped: Attribute? = nil) {
+  /// - Parameter holdsIDs: As ``SaveTable/holdsIDs(_:)``.
+  init(_ column: Column, untyped: Attribute? = nil, holdsIDs: Bool = false) {
     self.column = column
     self.untyped = untyped
     isUntyped = untyped != nil
+    isHexadecimal = holdsIDs && column.type == .binary
+    takesNumberTexts = holdsIDs && column.type == .double
   }
 }
 
@@ -72,6 +79,9 @@ struct FieldBinder {
     case .null: return bindNull()
     case .json(.null): return sqlite3_bind_null(statement, parameter) == SQLITE_OK
     case _ where imported.isUntyped: return bindUntyped(field)
+    case _ where imported.isHexadecimal: return bindHexadecimal(field)
+    case .json(.string(let text)) where imported.takesNumberTexts:
+      return bind(.number(text), as: .double, isText: true)
     case .text(let utf8), .quoted(let utf8): return bind(utf8)
     case .json(let json):
       return bind(json.imported(as: imported.column.type), as: imported.column.type)
@@ -85,6 +95,11 @@ struct FieldBinder {
       let stored = value.stored(in: imported.column)
     else { return false }
     return Statement(pointer: statement).bind(stored, at: parameter)
+  }
+
+  private func bindHexadecimal(_ field: ImportedField) -> Bool {
+    guard let bytes = field.hexadecimalBytes else { return false }
+    return Statement(pointer: statement).bind(.blob(bytes), at: parameter)
   }
 
   /// A required text column stores an empty field as the empty text.

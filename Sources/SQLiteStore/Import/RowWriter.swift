@@ -63,7 +63,8 @@ extension RowWriter {
     imported = columns.map { column in
       ImportedColumn(
         table.columns[column],
-        untyped: table.attribute(inColumn: column).flatMap { $0.isUntyped ? $0 : nil })
+        untyped: table.attribute(inColumn: column).flatMap { $0.isUntyped ? $0 : nil },
+        holdsIDs: table.holdsIDs(column))
     }
     close()
     given = Array(repeating: true, count: columns.count)

@@ -42,14 +42,15 @@ extension SQLiteStore {
   }
 
   /// Runs `change` on the keys of a file in one transaction. A running server keeps the file open,
-  /// so this connection never checkpoints then.
+  /// so this connection never checkpoints then. A file with a history of a later version is refused.
   private static func changeAPIKeys<Result>(
     _ path: String, _ change: ([APIKeyRecord], Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
-    return try connection.transaction { () throws(StoreError) in
-      try change(try APIKeyTable.all(on: connection), connection)
+    return try connection.transaction { () throws(StoreError) -> Result in
+      if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
+      return try change(try APIKeyTable.all(on: connection), connection)
     }
   }
 }

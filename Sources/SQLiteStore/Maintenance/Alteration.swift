@@ -16,16 +16,18 @@ extension SQLiteStore {
   ///
   /// - Returns: the names of the tracked tables that it changed or dropped.
   /// - Throws: ``StoreError/unusable(_:)`` with the line if a statement cannot be run, if the file
-  ///   has a model of its own, or with the rows that would refer to missing rows; the file is
-  ///   unchanged then.
+  ///   has a model of its own or a history of a later version, or with the rows that would refer to
+  ///   missing rows; the file is unchanged then.
   public static func alter(
     path: String, _ script: MigrationScript
   ) throws(StoreError) -> [String] {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
-    guard try History.isPresent(on: connection),
-      try ModelOpening.storedModel(on: connection) != nil
-    else { return try connection.alter(script) }
+    guard try History.isPresent(on: connection) else { return try connection.alter(script) }
+    try History.checkFormat(on: connection)
+    guard try ModelOpening.storedModel(on: connection) != nil else {
+      return try connection.alter(script)
+    }
     throw .unusable("the file has a model; use `livefetch migrate` to change its tables")
   }
 }

@@ -26,7 +26,14 @@ package struct ImportedRowRequestBuilder: Sendable {
     var members: [JSON.Member] = []
     for (field, column) in zip(fields, columns) {
       let name = table.propertyNames[column]
-      if case .missing = field { continue }
+      switch field {
+      case .missing: continue
+      // A row without the name of an entity is of the entity of the import.
+      case .null where column == table.discriminatorColumn,
+        .json(.null) where column == table.discriminatorColumn:
+        continue
+      default: break
+      }
       guard id == nil || name != "id" else { continue }
       let isUntyped = table.attribute(inColumn: column)?.isUntyped == true
       let json = isUntyped ? field.untypedJSON : field.json(as: table.columns[column].type)

@@ -27,7 +27,12 @@ extension SaveTable {
   package func key(imported names: [String]) throws(ImportError) -> [Int] {
     var key: [Int] = []
     for name in names {
-      guard let column = column(imported: name) else { throw unknown(name) }
+      guard let column = column(imported: name) else {
+        guard name == "id", keyColumns.count > 1 else { throw unknown(name) }
+        // The id is made of these.
+        let parts = keyColumns.map { propertyNames[$0] }.joined(separator: ",")
+        throw .unknownProperty(name: name, hint: parts)
+      }
       key.append(column)
     }
     guard key.isEmpty || isUnique(key) else { throw .keyNotUnique(names) }
@@ -43,17 +48,36 @@ extension SaveTable {
       }
   }
 
-  /// Returns the names in a file whose values follow from others: computed properties, and the id if
-  /// the file has every column of a composite key. An export contains them.
+  /// Returns the names in a file whose values follow from others: computed properties, and the id and
+  /// the relationships of which the file has every column, where they are several. An export contains
+  /// them.
   package func derivedNames(among names: [String]) -> [String] {
     let given = Set(names.compactMap(column(imported:)))
     return names.filter { name in
       guard let column = column(imported: name) else {
-        return name == "id" && keyColumns.count > 1 && given.isSuperset(of: keyColumns)
+        let parts = name == "id" ? keyColumns : linkColumns(name)
+        return parts.count > 1 && given.isSuperset(of: parts)
       }
-      guard !keyColumns.contains(column) else { return false }
+      // The entity of a row is no derived value: a row of a subentity is imported as one.
+      guard !keyColumns.contains(column), column != discriminatorColumn else { return false }
       return columns[column].isGenerated || attribute(inColumn: column)?.isWritable == false
     }
+  }
+
+  /// Returns the columns of a to-one relationship; none for another name.
+  private func linkColumns(_ name: String) -> [Int] {
+    let index = entity.relationships.firstIndex { $0.name == name }
+    return index.flatMap { links[$0]?.columns } ?? []
+  }
+
+  /// True if the fields of `column` are texts of ids: the only column of the key, or of a relationship
+  /// to such a key.
+  package func holdsIDs(_ column: Int) -> Bool {
+    guard attribute(inColumn: column) == nil else { return false }
+    return keyColumns.contains(column)
+      || links.contains { link in
+        link.map { $0.key.referencesKey && $0.columns.contains(column) } ?? false
+      }
   }
 
   /// Returns the column of each field of a file.
@@ -98,8 +122,11 @@ extension SaveTable {
   /// The refusal of a field that its column does not take.
   package func refusal(of field: ImportedField, in column: Int) -> RowRefusal {
     let name = propertyNames[column]
+    let type = columns[column].type
     let expectation =
-      attribute(inColumn: column)?.importExpectation ?? columns[column].type.importExpectation
+      type == .binary && holdsIDs(column)
+      ? "hex in upper case"
+      : attribute(inColumn: column)?.importExpectation ?? type.importExpectation
     return RowRefusal(
       property: name, detail: "`\(name)` takes \(expectation), not \(field.shown)")
   }
