@@ -69,7 +69,8 @@ name_among() {
   while [ $# -gt 0 ]; do
     case $1 in
       --*=* | --no-* | --help | -h | --version) ;;
-      --insecure-open | --log-requests | --create | --read-only | --explain | --server-timing) ;;
+      --anonymous | --insecure-open | --log-requests | --create | --read-only | --explain) ;;
+      --server-timing) ;;
       -*) if [ $# -gt 1 ]; then shift; fi ;;
       *) echo "$1"; return ;;
     esac

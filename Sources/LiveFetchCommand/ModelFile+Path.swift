@@ -16,6 +16,7 @@ func parsed<Result>(
   _ path: String, _ parse: ([UInt8]) throws(ModelFileError) -> Result
 ) throws -> Result {
   let text = try contents(ofFile: path)
+  guard !text.isEmpty else { throw failure("\(path): is empty", .unusableStore) }
   do throws(ModelFileError) {
     return try parse(text)
   } catch {

@@ -22,6 +22,7 @@ struct ServeOptions: ParsableArguments {
   @Option(.jwtAudience) var jwtAudience: String?
   @Option(.jwtRolesClaim) var jwtRolesClaim: String?
   @Option(.access) var access: String?
+  @Flag(.anonymous) var anonymous: Bool?
   @Flag(.insecureOpen) var insecureOpen: Bool?
   @Option(.allowHost) var allowHost: [String] = []
   @Option(.corsOrigin) var corsOrigin: [String] = []
@@ -61,7 +62,8 @@ struct ServeOptions: ParsableArguments {
       (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
       (.token, token), (.tokenFile, tokenFile), (.jwtKey, jwtKey), (.jwksURL, jwksURL),
       (.jwtIssuer, jwtIssuer), (.jwtAudience, jwtAudience), (.jwtRolesClaim, jwtRolesClaim),
-      (.access, access), (.allowHost, Self.joined(allowHost)),
+      (.access, access), (.anonymous, anonymous.map { "\($0)" }),
+      (.allowHost, Self.joined(allowHost)),
       (.insecureOpen, insecureOpen.map { "\($0)" }), (.corsOrigin, Self.joined(corsOrigin)),
       (.tlsCert, tlsCert), (.tlsKey, tlsKey), (.trustProxy, Self.joined(trustProxy)),
       (.logRequests, logRequests.map { "\($0)" }), (.logFormat, logFormat), (.audit, audit),

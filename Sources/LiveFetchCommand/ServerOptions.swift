@@ -50,7 +50,12 @@ struct ServerOptions {
     try checkBackups()
   }
 
-  var host: String { inheritedListener?.host ?? settings.text(.host) ?? "127.0.0.1" }
+  /// The address to listen on. An IPv6 address may be given in brackets, as in a URL.
+  var host: String {
+    let host = inheritedListener?.host ?? settings.text(.host) ?? "127.0.0.1"
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]") && host.contains(":")
+    return isBracketed ? String(host.dropFirst().dropLast()) : host
+  }
   var port: Int { settings.integer(.port) }
 
   /// The names of the settings that SIGHUP reads again, with other values than in `earlier` or with other
@@ -100,6 +105,8 @@ struct ServerOptions {
   /// Reads the files of the token, of the key of JWTs and of the access rules, each once. Later
   /// reloads compare the files with these values, which are in use.
   mutating func readCredentials() throws {
+    if tokenSource.isFile { try settings.checkFile(of: .tokenFile, holding: "the token") }
+    try settings.checkFile(of: .jwtKey, holding: "the key")
     serverToken = try tokenSource.token()
     jwtKey = try settings.jwtKey()
     jwt = try settings.jwtVerifier(key: jwtKey)
@@ -125,10 +132,21 @@ struct ServerOptions {
     inheritedListener = try ServiceManager.listener()
   }
 
+  /// The name of `anonymous` where it is switched on; nil if it is off.
+  private var anonymousName: String? {
+    guard settings.isOn(.anonymous) else { return nil }
+    return settings[.anonymous]?.origin.name(of: .anonymous)
+  }
+
   /// Ends the command if the access rules, of the file or of the model, or the model's fetch templates
-  /// do not fit the store.
+  /// do not fit the store, or if `anonymous` is on and there are no rules.
   func checkRules(of model: Model, path: String) throws {
     let rules = access ?? model.file.flatMap { AccessDeclaration($0) }
+    if rules == nil, let name = anonymousName {
+      throw failure(
+        "\(name) needs access rules: --access FILE, or `access` in the model. Without them everyone could read and change everything.",
+        .usage)
+    }
     try rules?.checked(model, file: settings.text(.access) ?? path)
     let problems = FetchResolver(model: model, maxItems: 1).templateProblems
     guard problems.isEmpty else {
@@ -136,7 +154,8 @@ struct ServerOptions {
     }
   }
 
-  /// Refuses to serve everyone on an address that is not loopback, and to serve the server's own files below
+  /// Refuses to serve everyone on an address that is not loopback, `anonymous` without a way to
+  /// authenticate, and to serve the server's own files below
   /// `--public`.
   ///
   /// - Parameters:
@@ -145,10 +164,18 @@ struct ServerOptions {
   func checkAccess(to store: String, at listening: String? = nil) throws {
     try checkPublicFiles(DatabaseTarget(store) == nil ? store : nil)
     let host = listening ?? host
-    guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
-      !settings.isOn(.insecureOpen)
-    else { return }
+    guard serverToken == nil, jwt == nil else { return }
+    let isOpenRefused = !HostNames.isLoopback(host) && !settings.isOn(.insecureOpen)
+    guard isOpenRefused || anonymousName != nil else { return }
     guard try StoreLocation(store).apiKeys().isEmpty else { return }
+    if let name = anonymousName {
+      throw failure(
+        """
+        \(name) needs a way to authenticate: --token-file FILE, LIVEFETCH_TOKEN in the environment, \
+        --jwt-key FILE, --jwks-url URL, or an API key made by `livefetch key create`. A server \
+        without one serves everyone.
+        """, .usage)
+    }
     throw failure(
       """
       Listening on \(host) needs a way to authenticate: --token-file FILE, LIVEFETCH_TOKEN in the \
@@ -267,6 +294,7 @@ struct ServerOptions {
     service.audit = audit
     service.quotas = quotas
     service.access = access
+    service.servesAnonymous = settings.isOn(.anonymous)
     service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
     service.builtInFiles = StaticFiles(contents: Self.builtInFiles)

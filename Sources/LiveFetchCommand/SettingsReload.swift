@@ -39,10 +39,12 @@ final class SettingsReload: Sendable {
           "take effect at the next start: \(newer.changesThatNeedRestart.joined(separator: ", "))")
       }
       let changes = newer.changes(since: running)
-      guard !changes.isEmpty else { return }
+      let acceptsRules = host.hasChangedRules
+      guard !changes.isEmpty || acceptsRules else { return }
       host.reload(newer.service, open: source.reopening(newer) { [address] in address.value })
       options.withLock { $0 = newer }
-      printError("read again: \(changes.joined(separator: ", "))")
+      if acceptsRules { printError("the access rules are in use again, as the tables are now") }
+      if !changes.isEmpty { printError("read again: \(changes.joined(separator: ", "))") }
     }
   }
 

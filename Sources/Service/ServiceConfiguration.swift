@@ -28,6 +28,9 @@ public struct ServiceConfiguration: Sendable {
   package var jwt: JWTVerifier?
   /// The access rules; nil means those of the store's model file.
   package var access: AccessDeclaration?
+  /// True if a request without a credential is the anonymous caller's although others need one. Only
+  /// under access rules.
+  public var servesAnonymous = false
   /// The origins that browsers may call from, or `*`. Empty allows only the server's own origin.
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.

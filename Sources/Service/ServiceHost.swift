@@ -28,6 +28,8 @@ public final class ServiceHost: HTTPHandler {
     let configuration: ServiceConfiguration
     let authenticator: Authenticator
     let corsOrigins: CORSOrigins
+    /// What the access rules read in the first service with these settings.
+    let meanings = RuleMeanings()
     let open: Opening
 
     init(
@@ -106,6 +108,10 @@ public final class ServiceHost: HTTPHandler {
 
   /// The model of the store; nil while it is being opened again.
   public var model: Model? { state.withLock { $0.served }?.store.model }
+
+  /// True if the access rules mean something else since the tables changed; ``reload(_:open:)`` accepts
+  /// that.
+  public var hasChangedRules: Bool { service?.accessFault == StoreFault.changedRules }
 
   /// nil while the store is being opened again.
   private var service: Service? { state.withLock { $0.served?.service } }
@@ -339,7 +345,7 @@ extension ServiceHost {
   private func served(
     _ store: any ReopenableStore, _ setup: Setup
   ) throws(HTTPServerError) -> Served {
-    let service = try Service(store, setup.configuration, setup.authenticator) {
+    let service = try Service(store, setup.configuration, setup.authenticator, setup.meanings) {
       [weak self] request, exchange, attempt in
       let waiting = Waiting(request: request, exchange: exchange, attempt: attempt)
       guard let self else { return exchange.respond(Problem.shuttingDown.response) }

@@ -115,6 +115,18 @@ struct AccessRulesCommandTests {
     }
   }
 
+  @Test("`--anonymous` without access rules, or without a way to authenticate, is refused")
+  func anonymous() throws {
+    let folder = try folder(rules: Self.rules)
+    let serve = ["serve", "n.sqlite", "--port", "0", "--anonymous"]
+    let open = try folder.run(serve, environment: ["LIVEFETCH_TOKEN": "s3cret"])
+    #expect(open.status == 64)
+    #expect(open.errors.contains("--anonymous needs access rules"), "\(open.errors)")
+    let run = try folder.run(serve + ["--access", "rules.json"])
+    #expect(run.status == 64)
+    #expect(run.errors.contains("--anonymous needs a way to authenticate"), "\(run.errors)")
+  }
+
   @Test("`fetch --as` shows what the user sees")
   func fetch() throws {
     let folder = try folder(rules: Self.rules)

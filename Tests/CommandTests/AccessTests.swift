@@ -81,11 +81,32 @@ struct AccessTests {
     #expect(settings[setting] == (try Settings(flags: [:], environment: [:]))[setting])
   }
 
-  @Test("A token file that is not there is 66")
-  func missingFile() throws {
-    let run = try smallFolder().run("serve", "w.sqlite", "--port", "0", "--token-file", "GONE")
+  @Test(
+    "A file of a credential that is not there is 66, and its name, which may be the credential, is not shown",
+    arguments: [
+      (
+        ["--token-file", "s3cret"], [:],
+        "--token-file names no file; it takes a file's name, not the token itself"
+      ),
+      (
+        [], ["LIVEFETCH_TOKEN_FILE": "s3cret"],
+        "LIVEFETCH_TOKEN_FILE (--token-file) names no file; it takes a file's name, not the token "
+          + "itself"
+      ),
+      (
+        ["--jwt-key", "s3cret"], [:],
+        "--jwt-key names no file; it takes a file's name, not the key itself"
+      ),
+      (
+        [], ["LIVEFETCH_JWT_KEY": "s3cret"],
+        "LIVEFETCH_JWT_KEY (--jwt-key) names no file; it takes a file's name, not the key itself"
+      ),
+    ] as [([String], [String: String], String)])
+  func missingFile(flags: [String], environment: [String: String], complaint: String) throws {
+    let run = try smallFolder().run(
+      ["serve", "w.sqlite", "--port", "0"] + flags, environment: environment)
     #expect(run.status == 66)
-    #expect(run.errors == "livefetch: GONE: there is no such file\n")
+    #expect(run.errors == "livefetch: \(complaint)\n")
   }
 
   @Test(

@@ -72,6 +72,40 @@ struct AlterCommandTests {
     #expect(try folder.run("check", "w.sqlite").status == 0)
   }
 
+  @Test("A file whose history a later version wrote is refused by `alter` and the commands of keys")
+  func newerHistory() throws {
+    let folder = try smallFolder()
+    let made = try folder.run("key", "create", "w.sqlite", "--name", "app", "--scope", "read")
+    #expect(made.status == 0, "\(made.errors)")
+    try folder.serveOnce("w.sqlite", [])
+    try folder.sql("UPDATE livefetch_store SET value = 99 WHERE key = 'format'", on: "w.sqlite")
+    for arguments in [
+      ["alter", "w.sqlite", "ALTER TABLE City DROP COLUMN founded"],
+      ["key", "create", "w.sqlite", "--name", "new", "--scope", "read"],
+      ["key", "revoke", "w.sqlite", "app"],
+    ] {
+      let run = try folder.run(arguments)
+      #expect(run.status == 65)
+      #expect(
+        run.errors
+          == "livefetch: w.sqlite: the file's history has format 99; this version knows 3\n")
+    }
+    #expect(
+      try folder.sql("SELECT name, revoked IS NULL FROM livefetch_key", on: "w.sqlite")
+        == ["app|1"])
+    #expect(
+      try folder.sql("SELECT count(founded) FROM City", on: "w.sqlite") == ["1"])
+  }
+
+  @Test("`alter` without a statement is refused", arguments: ["", " \n;; "])
+  func noStatement(sql: String) throws {
+    let folder = try smallFolder()
+    let run = try folder.run("alter", "w.sqlite", sql)
+    #expect(run.status == 64)
+    #expect(run.errors == "livefetch: SQL: no statement\n")
+    #expect(try folder.run("alter", "w.sqlite", "-", input: sql).status == 64)
+  }
+
   @Test("`alter` refuses SQL that is not UTF-8 or contains U+0000, and changes nothing")
   func alterByOtherBytes() throws {
     let folder = try smallFolder()

@@ -100,6 +100,19 @@ struct CredentialCommandTests {
     #expect(try folder.sql("SELECT count(*) FROM livefetch_key", on: "w.sqlite") == ["2"])
   }
 
+  @Test("A key that cannot be printed is revoked")
+  func unprintedKey() throws {
+    let folder = try smallFolder()
+    let run = try folder.run(
+      ["key", "create", "w.sqlite", "--name", "app", "--scope", "read"], redirected: ">/dev/full")
+    #expect(run.status == 74)
+    #expect(run.errors == "livefetch: standard output: No space left on device\n")
+    #expect(
+      try folder.sql("SELECT name, revoked IS NULL FROM livefetch_key", on: "w.sqlite")
+        == ["app|0"])
+    _ = try create(folder, "--name", "app", "--scope", "read")
+  }
+
   @Test("`detach` removes the keys, also those of a file that was never served")
   func detach() throws {
     let folder = try smallFolder()
@@ -200,14 +213,15 @@ struct CredentialCommandTests {
     let (_, useless) = try other.serve("w.sqlite", ["--jwks-url", source + "/none.json"])
     #expect(try status(useless, Self.token) == 401)
     let note = try other.wait(for: "serve.log.err") { $0.contains("none.json") }
-    #expect(note.contains("/none.json: the answer has the status 404; the keys from before stay"))
+    #expect(
+      note.contains("/none.json: the answer has the status 404; there are no keys from it yet"))
   }
 
   @Test(
     "A key file or address that cannot be used is refused",
     arguments: [
       (["--jwt-key", "short"], 64, "short: holds a secret of fewer than 32 bytes"),
-      (["--jwt-key", "GONE"], 66, "GONE: there is no such file"),
+      (["--jwt-key", "GONE"], 66, "--jwt-key names no file"),
       (["--jwks-url", "http://example.com/jwks"], 64, "--jwks-url takes an https address"),
     ])
   func badKeys(flags: [String], status: Int32, complaint: String) throws {

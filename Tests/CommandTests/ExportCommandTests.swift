@@ -44,6 +44,17 @@ struct ExportCommandTests {
     }
   }
 
+  @Test("The output `-` is standard output, and no file of that name is made")
+  func standardOutput() throws {
+    let folder = try smallFolder()
+    let run = try folder.run(
+      "export", "w.sqlite", "Country", "--select", "code", "--sort", "id", "-o", "-")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output == "id,code\n1,PE\n2,NO\n")
+    #expect(run.errors == "")
+    #expect(!folder.has("-"))
+  }
+
   @Test("A JSON document that nests as deep as the server serves it is exported and imported")
   func nestedDocument() throws {
     let folder = try Folder()

@@ -103,6 +103,33 @@ struct MigrateCommandTests {
     stop(server)
   }
 
+  @Test("A dry run of a migration that needs --allow-loss ends with status 65 without it")
+  func dryRunOfALoss() throws {
+    let folder = try Self.folder(10)
+    let age = #"{"name":"age","type":"Integer 16"}"#
+    let other = #"{"name":"other","type":"String"}"#
+    try folder.write(Self.first.replacing(age, with: other), to: "two.json")
+    let plan = ["migrate", "store.sqlite", "--model", "two.json", "--dry-run"]
+    let run = try folder.run(plan)
+    #expect(run.status == 65)
+    #expect(
+      run.output == """
+        rebuild the table Person from Person
+        loses the values of Person.age (10)
+        refused: the losses need --allow-loss
+
+        """)
+    #expect(run.errors == "")
+    let allowed = try folder.run(plan + ["--allow-loss"])
+    #expect(allowed.status == 0)
+    #expect(
+      allowed.output == """
+        rebuild the table Person from Person
+        loses the values of Person.age (10)
+
+        """)
+  }
+
   @Test func everyMigrationMakesACopyOfItsOwn() throws {
     let folder = try Self.folder(10)
     let to = try folder.run("migrate", "store.sqlite", "--model", "two.json")

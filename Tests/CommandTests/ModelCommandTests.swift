@@ -70,6 +70,31 @@ struct ModelCommandTests {
     #expect(show.errors == "livefetch: : there is no such file\n")
   }
 
+  @Test("A file that is no Core Data model, and an empty file, are refused with the reason")
+  func noModel() throws {
+    let folder = try Folder()
+    try folder.write(Self.model, to: "shop.json")
+    try folder.write("", to: "empty.json")
+    let read = try folder.run("model", "import", "shop.json")
+    #expect(read.status == 65)
+    #expect(read.errors == "livefetch: shop.json: is not a Core Data model\n")
+    let show = try folder.run("model", "show", "empty.json")
+    #expect(show.status == 65)
+    #expect(show.errors == "livefetch: empty.json: is empty\n")
+  }
+
+  @Test(
+    "A model is exported to no file of another suffix",
+    arguments: ["shop.xml", "shop", "shop.xcdatamodeld.json.gz"])
+  func exportToAnotherSuffix(output: String) throws {
+    let folder = try Folder()
+    try folder.write(Self.model, to: "model.json")
+    let run = try folder.run("model", "export", "model.json", "--output", output)
+    #expect(run.status == 64)
+    #expect(run.errors.contains("--output takes X.json, X.xcdatamodeld or X.xcdatamodel."))
+    #expect(!folder.has(output))
+  }
+
   @Test func errorsOfABundleNameTheFile() throws {
     let folder = try Folder()
     let manager = FileManager.default

@@ -208,6 +208,22 @@ struct ReloadTests {
     #expect(try etag() != first)
   }
 
+  @Test("A server that serves anonymous callers does not lose its access rules")
+  func anonymous() throws {
+    let folder = try smallFolder()
+    try folder.write(#"{"entities":{"City":{"access":{"read":true}}}}"#, to: "rules.json")
+    try folder.write(
+      #"{"anonymous": true, "token": "first", "access": "rules.json"}"#, to: "livefetch.json")
+    let (server, address) = try folder.serve("w.sqlite")
+    #expect(try status(address) == "200")
+    #expect(try status(address, token: "other") == "401")
+    try folder.write(#"{"anonymous": true, "token": "first"}"#, to: "livefetch.json")
+    let log = try hangUp(server, folder, until: "the settings from before stay in use\n")
+    #expect(log.contains("livefetch.json: 'anonymous' needs access rules"), "\(log)")
+    #expect(try status(address) == "200")
+    #expect(try status(address, token: "other") == "401")
+  }
+
   @Test("Settings that cannot be used leave those from before in use")
   func refused() throws {
     let folder = try smallFolder()

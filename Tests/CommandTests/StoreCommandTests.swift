@@ -56,6 +56,50 @@ struct StoreCommandTests {
     }
   }
 
+  @Test("A fetch without rows has the heading of one with rows")
+  func noRows() throws {
+    let folder = try smallFolder()
+    let server = try folder.serve("w.sqlite")
+    for store in ["w.sqlite", server.address] {
+      func heading(_ arguments: String...) throws -> [String] {
+        let run = try folder.run(
+          ["fetch", store, "City", "--where", "name == 'Nowhere'", "--format", "csv"] + arguments)
+        #expect(run.status == 0, "\(run.errors)")
+        return run.output.dropLast().split(separator: ",").map(String.init)
+      }
+      #expect(
+        try Set(heading())
+          == ["id", "name", "country", "population", "founded", "capital"], "\(store)")
+      #expect(try heading("--select", "name,country.code") == ["id", "name", "country.code"])
+      #expect(try heading("--shape", "ids") == ["id"])
+      #expect(
+        try heading("--group", "country.code", "--select", "country.code,n:@count")
+          == ["country.code", "n"], "\(store)")
+    }
+  }
+
+  @Test("A negative number of objects is refused as a number")
+  func negativeLimit() throws {
+    let folder = try smallFolder()
+    for option in ["--limit", "--offset"] {
+      let run = try folder.run("fetch", "w.sqlite", "City", option, "-1")
+      #expect(run.status == 64)
+      #expect(
+        run.errors.contains("It takes a whole number from 0 to 2147483647."), "\(run.errors)")
+    }
+  }
+
+  @Test("An IPv6 address of loopback may be given in brackets")
+  func bracketedHost() throws {
+    let folder = try smallFolder()
+    let run = try folder.run("serve", "w.sqlite", "--host", "[2001:db8::1]", "--port", "0")
+    #expect(run.status == 64)
+    #expect(run.errors.contains("Listening on 2001:db8::1 needs a way"), "\(run.errors)")
+    let server = try folder.serve("w.sqlite", ["--host", "[::1]"])
+    #expect(server.address.hasPrefix("http://[::1]:"), "\(server.address)")
+    stop(server.process)
+  }
+
   @Test("A file that cannot be made or served is refused by one line with the reason")
   func unusableFile() throws {
     let folder = try Folder()

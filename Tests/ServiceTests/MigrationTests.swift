@@ -120,7 +120,7 @@ struct MigrationTests {
           author:
             #"{"name":"name","type":"Date","optional":false},{"name":"age","type":"Integer 16"},{"name":"note","type":"String"}"#
         )
-      ).contains("Author.name was String: no value of it is known to be a Date"))
+      ).contains("Author.name was String: no value of it is known to be a Date; give"))
     #expect(
       try Self.refusal(
         Self.version(books: #"{"name":"books","destination":"Book","inverse":"author"}"#)

@@ -59,6 +59,12 @@ import Testing
     #expect(admitted(quotas, "b") == 5)
   }
 
+  @Test func `callers whose names are two spellings of one text do not notice each other`() {
+    let quotas = quotas(Clock(), ("requests-per-second", "5"))
+    #expect(admitted(quotas, "jwt:\u{E9}") == 5)
+    #expect(admitted(quotas, "jwt:e\u{301}") == 5)
+  }
+
   @Test func `a refused save uses up no request`() {
     let quotas = quotas(Clock(), ("requests-per-second", "5"), ("saves-per-second", "2"))
     #expect(admitted(quotas, "a", isSave: true) == 2)

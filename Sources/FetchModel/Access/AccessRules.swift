@@ -49,6 +49,9 @@ public final class AccessRules: Sendable {
   private let variables: [String]
   /// The hash of the declaration.
   private let hash: FNV1a64
+  /// The tables and columns that each key path of the rules goes over, by its text:
+  /// `Note.team.members`. Empty if a model file defines the names.
+  package let meanings: [String: String]
   /// The rules with parameters in place of some values.
   private let templates = BoundedCache<[PredicateArgument?], CallerAccess>()
 
@@ -67,6 +70,12 @@ public final class AccessRules: Sendable {
     allowsByDefault = declaration.allowsByDefault ?? !hasRules
     variables = compiler.variables.sorted()
     hash = declaration.hash
+    let paths = model.file == nil ? compiler.paths : []
+    meanings = Dictionary(
+      paths.map { path in
+        ("\(model.entities[path.root].name).\(model.text(of: path))", model.meaning(of: path))
+      },
+      uniquingKeysWith: { first, _ in first })
   }
 
   /// Returns the values of the rules' variables for a caller, in the order of their names; nil for
@@ -171,6 +180,8 @@ extension AccessRules {
     let model: Model
     var entities: [EntityRules]
     var variables: Set<String> = []
+    /// The key paths of all rules.
+    var paths: Set<PropertyPath> = []
     var problems: [ModelFileProblem] = []
 
     init(model: Model) {
@@ -245,6 +256,10 @@ extension AccessRules {
 
     /// Returns the indexes of an attribute and of its fields.
     private mutating func numbers(of name: String, _ entity: Entity, _ place: String) -> [Int] {
+      if case .relationship? = entity.property(named: name) {
+        report(place, "is a relationship; restrict its entity instead")
+        return []
+      }
       guard case .attribute? = entity.property(named: name) else {
         let hint = nearestName(to: name, among: entity.attributes.map(\.name))
         report(place, "is no attribute" + (hint.map { "; did you mean `\($0)`?" } ?? ""))
@@ -267,8 +282,43 @@ extension AccessRules {
         variables.formUnion(names)
         return .predicate(predicate, variables: names)
       } catch {
-        report(place, error.located(in: text).description)
+        report(place, Self.reason(error.located(in: text), text))
         return .constant(false)
+      }
+    }
+
+    /// Why a predicate is no rule.
+    private static func reason(_ error: PredicateError, _ text: String) -> String {
+      let word = text.filter { !$0.isWhitespace }.lowercased()
+      if ["true", "false"].contains(word) { return "is a text; write \(word) without quotes" }
+      guard error.code == .missingVariable else { return error.description }
+      return "at \(error.offset): found \(error.found); in a rule only $user, $user.id, "
+        + "$user.roles, $user.name and $user.claims.X exist"
+    }
+
+    /// Resolves a rule for the anonymous caller. A claim may be a list, for which nil cannot always
+    /// stand.
+    private func resolve(
+      _ predicate: Predicate, _ entity: Int, _ names: Set<String>
+    ) throws(PredicateError) -> ResolvedPredicate {
+      let values = names.map { ($0, AccessRules.value(of: $0, AccessCaller()) ?? .json(.null)) }
+      let variables = Dictionary(values, uniquingKeysWith: { first, _ in first })
+      let claims = names.filter { $0.hasPrefix("user.claims.") }.sorted()
+      do throws(PredicateError) {
+        return try predicate.resolved(in: model, entity: entity, variables: variables)
+      } catch {
+        guard error.code == .typeMismatch else { throw error }
+        // Every choice of the first claims as lists.
+        for choice in 0..<(1 << min(claims.count, 6)) {
+          var lists = variables
+          for (index, name) in claims.enumerated() where choice & (1 << index) != 0 {
+            lists[name] = .json(.array([]))
+          }
+          if let found = try? predicate.resolved(in: model, entity: entity, variables: lists) {
+            return found
+          }
+        }
+        throw error
       }
     }
 
@@ -282,10 +332,8 @@ extension AccessRules {
           "`$\(name)` is none of $user, $user.id, $user.name, $user.roles and "
             + "$user.claims.NAME")
       }
-      let values = names.map { ($0, AccessRules.value(of: $0, AccessCaller()) ?? .json(.null)) }
-      let resolved = try predicate.resolved(
-        in: model, entity: entity,
-        variables: Dictionary(values, uniquingKeysWith: { first, _ in first }))
+      let resolved = try resolve(predicate, entity, names)
+      paths.formUnion(resolved.paths)
       let count = resolved.paths.relationshipCount
       if count > Self.maxRelationships {
         report(
@@ -315,10 +363,7 @@ extension AccessRules {
     ) -> Rule {
       let compiled = compile(rule, entity, place)
       if case .predicate(let predicate, let names) = compiled {
-        let values = names.map { ($0, AccessRules.value(of: $0, AccessCaller()) ?? .json(.null)) }
-        let resolved = try? predicate.resolved(
-          in: model, entity: entity,
-          variables: Dictionary(values, uniquingKeysWith: { first, _ in first }))
+        let resolved = try? resolve(predicate, entity, names)
         if resolved.map({ !$0.paths.isEmpty }) ?? false {
           report(place, "is the same for all objects: it may use $user and no property")
         }
@@ -438,6 +483,43 @@ extension AccessRules {
       }
     }
     return found
+  }
+}
+
+// MARK: - Meanings
+
+extension Model {
+  /// Returns the tables and columns that a key path goes over.
+  fileprivate func meaning(of path: PropertyPath) -> String {
+    var entity = path.root
+    var places: [String] = []
+    for step in path.steps {
+      places.append(place(of: step, in: entities[entity]))
+      entity = entities[entity].relationships[step].destination
+    }
+    if case .attribute(let index) = path.target {
+      places.append(entities[entity].attributes[index].name)
+    }
+    return places.joined(separator: ", ")
+  }
+
+  /// Returns the table that a relationship leads to, and the columns that it is stored in.
+  private func place(of step: Int, in entity: Entity) -> String {
+    let relationship = entity.relationships[step]
+    let destination = entities[relationship.destination]
+    if let columns = relationship.joinColumns { return "\(columns) to \(destination.name)" }
+    if relationship.isToMany, let inverse = relationship.inverse {
+      return "\(destination.name).\(destination.column(of: inverse)) of \(entity.name)"
+    }
+    return "\(entity.name).\(entity.column(of: step)) to \(destination.name)"
+  }
+}
+
+extension Entity {
+  /// Returns the name of the column of a to-one relationship.
+  fileprivate func column(of relationship: Int) -> String {
+    let names = aliases.filter { $0.value == .relationship(relationship) }.keys
+    return names.min() ?? relationships[relationship].name
   }
 }
 

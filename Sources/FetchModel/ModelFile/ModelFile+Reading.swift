@@ -194,7 +194,10 @@ final class MemberReader {
   func finish() {
     for member in members where !readNames.contains(member.name) {
       let hint = nearestName(to: member.name, among: Array(readNames))
-      report(member.name, "is not known here" + (hint.map { "; did you mean `\($0)`?" } ?? ""))
+      let known = readNames.sorted().map { "`\($0)`" }.joined(separator: ", ")
+      report(
+        member.name,
+        "is not known here; " + (hint.map { "did you mean `\($0)`?" } ?? "known are \(known)"))
     }
   }
 }

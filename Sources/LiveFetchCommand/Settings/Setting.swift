@@ -123,6 +123,10 @@ extension Setting {
   static let access = Setting(
     "access", .path, nil,
     "a JSON file of access rules; without it those of the model apply")
+  static let anonymous = Setting(
+    "anonymous", .flag, .flag(false),
+    "serve requests without a credential under the access rules; needs rules and a way to authenticate"
+  )
   static let insecureOpen = Setting(
     "insecure-open", .flag, .flag(false), "start on any address without a way to authenticate")
   static let allowHost = Setting(
@@ -219,8 +223,8 @@ extension Setting {
   /// Every setting, in display order.
   static let all = [
     host, port, model, publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience,
-    jwtRolesClaim, access, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey, trustProxy,
-    logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
+    jwtRolesClaim, access, anonymous, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey,
+    trustProxy, logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
     maxMemoryInFlight, maxLiveMemory, shutdownTimeout, durability,
     keepHistory, keepDays, keepBytes, keepIdle, backupEvery, backupTo, keep, workers,
     maxConnections, maxAddressConnections, idleTimeout, create, readOnly, explain, serverTiming,
@@ -229,7 +233,7 @@ extension Setting {
   /// The settings that SIGHUP reads again. The others take effect when the server starts.
   static let reloaded: Set<Setting> = [
     publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience, jwtRolesClaim,
-    access, insecureOpen, corsOrigin, limit, maxItems, queryTimeout, maxAnswer, maxLiveMemory,
-    keepHistory, keepDays, keepBytes, keepIdle, explain, serverTiming,
+    access, anonymous, insecureOpen, corsOrigin, limit, maxItems, queryTimeout, maxAnswer,
+    maxLiveMemory, keepHistory, keepDays, keepBytes, keepIdle, explain, serverTiming,
   ]
 }

@@ -108,8 +108,9 @@ extension Settings {
         throw FetchFailure(description: "the answer has the status \(response.status)")
       }
       return response.body
-    } onFailure: { reason in
-      printError("\(url): \(reason); the keys from before stay")
+    } onFailure: { reason, hasKeys in
+      let rest = hasKeys ? "the keys from before stay" : "there are no keys from it yet"
+      printError("\(url): \(reason); \(rest)")
     }
   }
 }

@@ -63,6 +63,22 @@ extension Settings {
   }
 }
 
+extension Settings {
+  /// Ends the command if the file of a credential does not exist. The message does not have the file's
+  /// name: it is the credential if that was given by mistake.
+  ///
+  /// - Parameter content: What the file holds: `the key`.
+  func checkFile(of setting: Setting, holding content: String) throws {
+    guard let entry = self[setting], let path = text(setting), access(path, F_OK) != 0,
+      errno != EACCES
+    else { return }
+    let name = entry.origin.name(of: setting)
+    let flag = entry.origin == .flag ? "" : " (--\(setting.name))"
+    throw failure(
+      "\(name)\(flag) names no file; it takes a file's name, not \(content) itself", .noInput)
+  }
+}
+
 extension SettingOrigin {
   /// Higher for a source that overrides others.
   fileprivate var rank: Int {

@@ -11,6 +11,7 @@ struct EntityDraft {
     let isOptional: Bool
     let storage: RelationshipStorage
     let unrecordedTable: String?
+    let joinColumns: String?
   }
 
   private let catalog: TableDescription
@@ -134,12 +135,13 @@ struct EntityDraft {
   /// index.
   mutating func add(
     _ name: String, to destination: Int, _ storage: RelationshipStorage, isToMany: Bool = true,
-    isOptional: Bool = true, place: Int = .max, unrecordedTable: String? = nil
+    isOptional: Bool = true, place: Int = .max, unrecordedTable: String? = nil,
+    joinColumns: String? = nil
   ) -> Int {
     relationships.append(
       Related(
         name: claim(name), destination: destination, isToMany: isToMany, isOptional: isOptional,
-        storage: storage, unrecordedTable: unrecordedTable))
+        storage: storage, unrecordedTable: unrecordedTable, joinColumns: joinColumns))
     order.append((place, .relationship(relationships.count - 1)))
     return relationships.count - 1
   }
@@ -165,7 +167,8 @@ extension EntityDraft {
           name: related.name, destination: related.destination, isToMany: related.isToMany,
           isOptional: related.isOptional,
           inverse: inverses.inverse(entity: index, relationship: place),
-          isStoredAsID: related.storage.isStoredAsID, unrecordedTable: related.unrecordedTable)
+          isStoredAsID: related.storage.isStoredAsID, unrecordedTable: related.unrecordedTable,
+          joinColumns: related.joinColumns)
       },
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },

@@ -26,7 +26,7 @@ package struct Introspection: Sendable {
       entities: drafts.enumerated().map { $1.entity(inverses: inverses, index: $0) })
     schema = Schema(
       entities: drafts.map(\.table), joinTables: joinTables,
-      hasDeferredKeys: tables.contains { folded($0.sql).contains("deferred") },
+      hasDeferredKeys: tables.mayHaveDeferredKeys,
       comparesBytes: isUTF8, dialect: dialect)
   }
 }
@@ -177,11 +177,13 @@ extension CatalogLinks {
       let forward = drafts[from].add(
         drafts[to].tableName, to: to,
         .joinTable(table: result.count, source: first, destination: second),
-        unrecordedTable: unrecorded)
+        unrecordedTable: unrecorded,
+        joinColumns: "\(table.name)(\(first.columns.joined(separator: ",")))")
       let back = drafts[to].add(
         drafts[from].tableName, to: from,
         .joinTable(table: result.count, source: second, destination: first),
-        unrecordedTable: unrecorded)
+        unrecordedTable: unrecorded,
+        joinColumns: "\(table.name)(\(second.columns.joined(separator: ",")))")
       inverses.add((from, forward), (to, back))
       if table.isLocked {
         drafts[from].isLocked = true

@@ -28,6 +28,8 @@ package final class Authenticator: Sendable {
   private static let maxBytes = 8_192
 
   private let serverToken: SHA256Digest?
+  /// True if a request without a credential is served also where others need one.
+  private let servesAnonymous: Bool
   let jwt: JWTVerifier?
   // Protects the API keys.
   private let keys = Mutex(Keys())
@@ -37,13 +39,16 @@ package final class Authenticator: Sendable {
 
   /// - Parameters:
   ///   - serverToken: The token that may do everything; nil without one.
+  ///   - servesAnonymous: True if a request without a credential is ``Caller/visitor``'s where others
+  ///     need one.
   ///   - now: The time in seconds since 1970.
   package init(
-    serverToken: String?, jwt: JWTVerifier? = nil,
+    serverToken: String?, jwt: JWTVerifier? = nil, servesAnonymous: Bool = false,
     now: @escaping @Sendable () -> Double = { Instant.now.secondsSince1970 }
   ) {
     self.serverToken = serverToken.map { SHA256Digest(of: $0.utf8) }
     self.jwt = jwt
+    self.servesAnonymous = servesAnonymous
     self.now = now
   }
 
@@ -83,7 +88,10 @@ package final class Authenticator: Sendable {
 extension Authenticator {
   func authenticate(_ request: HTTPRequest) -> Result {
     guard requiresCredential else { return .caller(.anonymous) }
-    return authenticate(authorization: request.header("Authorization"))
+    let authorization = request.header("Authorization")
+    // Any credential, also one that is empty or of another scheme, has to be valid.
+    if servesAnonymous, authorization == nil { return .caller(.visitor) }
+    return authenticate(authorization: authorization)
   }
 
   /// - Parameter authorization: The header's value; nil without one.
@@ -137,7 +145,7 @@ extension Authenticator {
   /// True if a request that `caller` sent earlier may continue to wait.
   package func isCurrent(_ caller: Caller) -> Bool {
     switch caller.kind {
-    case .anonymous: !requiresCredential
+    case .anonymous: caller == .visitor ? servesAnonymous : !requiresCredential
     case .serverToken: true
     case .apiKey(let id): keys.withLock { $0.byID[id] }?.isValid(at: now()) ?? false
     // Before the end of the skew, so that it ends within 30 seconds.

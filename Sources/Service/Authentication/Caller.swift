@@ -42,6 +42,8 @@ package struct Caller: Sendable, Hashable {
 
   /// A caller without a credential, if none is required.
   package static let anonymous = Caller(kind: .anonymous, scopes: .all)
+  /// A caller without a credential under access rules, while others have one.
+  package static let visitor = Caller(kind: .anonymous, scopes: [.read, .write])
   static let serverToken = Caller(kind: .serverToken, scopes: .all, credential: "token")
 
   init(kind: Kind, scopes: Scopes, credential: String? = nil) {

@@ -27,6 +27,12 @@
       if start.hasPrefix("{") { return try await keys(ofJSON: bytes) }
       var secret = bytes
       while let last = secret.last, last == 0x0A || last == 0x0D { secret.removeLast() }
+      // As a public key in UTF-16 does.
+      guard !secret.contains(0) else {
+        throw JWTKeyError(
+          description: "holds a secret with a NUL byte; a secret is a text, a key is PEM or a JWKS "
+            + "in UTF-8")
+      }
       return [try await key(secret: secret, id: nil)]
     }
   }
@@ -99,11 +105,12 @@
     }
 
     /// True if `bytes` are a public key, or keys, in a common form: PEM, DER and its base64, OpenSSH's
-    /// lines, and JSON.
+    /// lines, JSON, and texts that call themselves a key.
     private static func isPublicKey(_ bytes: [UInt8]) -> Bool {
       let text = String(decoding: bytes, as: UTF8.self)
       let words = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
-      if text.contains("-----BEGIN") || words.hasPrefix("{") || words.hasPrefix("[") { return true }
+      if text.contains("BEGIN ") || text.contains("PUBLIC KEY") { return true }
+      if words.hasPrefix("{") || words.hasPrefix("[") { return true }
       if ["ssh-", "ecdsa-", "sk-"].contains(where: words.hasPrefix) { return true }
       let compact = words.filter { !$0.isWhitespace }
       let decoded = [UInt8](base64: String(compact), .standard)

@@ -17,15 +17,15 @@ package final class JWTVerifier: Sendable {
   package struct Source: Sendable {
     /// Returns the JWKS.
     let fetch: @Sendable () async throws -> [UInt8]
-    /// Called when fetching fails, with the reason.
-    let onFailure: @Sendable (String) -> Void
+    /// Called when fetching fails, with the reason, and true if keys of an earlier fetch stay in use.
+    let onFailure: @Sendable (String, Bool) -> Void
     /// The time between two fetches.
     let interval: Duration
 
     package init(
       every interval: Duration = .seconds(600),
       fetch: @escaping @Sendable () async throws -> [UInt8],
-      onFailure: @escaping @Sendable (String) -> Void = { _ in }
+      onFailure: @escaping @Sendable (String, Bool) -> Void = { _, _ in }
     ) {
       self.interval = interval
       self.fetch = fetch
@@ -199,7 +199,7 @@ extension JWTVerifier {
         self.finish(try await JWTKey.keys(fetched: try await source.fetch()))
       } catch {
         self.finish(nil)
-        source.onFailure("\(error)")
+        source.onFailure("\(error)", self.state.withLock { !$0.fetched.isEmpty })
       }
     }
     return true

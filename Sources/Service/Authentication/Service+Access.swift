@@ -2,6 +2,7 @@
 
 import Bytes
 import FetchModel
+import Synchronization
 
 extension Service {
   /// True if the store has access rules, whether they fit it or not.
@@ -87,7 +88,7 @@ extension RequestContext {
   ///   an open server has every scope, and is under the rules.
   func requireWholeStore() throws(Problem) {
     try require(.admin)
-    if service.hasAccessRules, caller?.kind == .anonymous { throw .forbidden(.admin) }
+    if service.hasAccessRules, caller?.kind == .anonymous { throw .underRules }
   }
 }
 
@@ -106,6 +107,24 @@ extension AccessRules {
 extension StoreFault {
   /// Names no rule: clients read it. The log has the rules that do not fit.
   static let unfitRules = StoreFault("access-rules", "The access rules do not fit the tables.")
+  static let changedRules = StoreFault(
+    "access-rules", "The access rules read other tables or columns than before.")
+}
+
+/// What the key paths of the access rules read in the services with the same settings. A schema change
+/// may give a name to another relationship.
+final class RuleMeanings: Sendable {
+  // Protects the first meaning of each key path.
+  private let known = Mutex<[String: String]>([:])
+
+  /// Returns the key paths that read something else than in the first service.
+  func changes(in meanings: [String: String]) -> [String] {
+    known.withLock { known in
+      let earlier = known
+      known.merge(meanings) { first, _ in first }
+      return meanings.filter { (earlier[$0.key] ?? $0.value) != $0.value }.keys.sorted()
+    }
+  }
 }
 
 extension AccessCaller {

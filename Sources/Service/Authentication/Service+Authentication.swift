@@ -25,6 +25,16 @@ extension Service {
   }
 }
 
+extension Service {
+  /// Returns the caller of a request. Without access rules, which another program may have removed from
+  /// the store, a request without a credential is refused.
+  func authenticate(_ request: HTTPRequest) -> Authenticator.Result {
+    let result = authenticator.authenticate(request)
+    guard result == .caller(Caller.visitor), !hasAccessRules else { return result }
+    return .refused
+  }
+}
+
 extension RequestContext {
   /// Has `holder` end with 401 soon after the caller's credential has ended.
   func endWhenCredentialExpires(_ holder: any CredentialHolder) {
@@ -39,15 +49,19 @@ extension RequestContext {
 }
 
 extension Caller {
-  /// - Throws: 403 if the caller lacks `scope`.
+  /// - Throws: 403 if the caller lacks `scope`; 401 if it has no credential.
   func require(_ scope: Scopes) throws(Problem) {
-    guard scopes.contains(scope) else { throw .forbidden(scope) }
+    guard scopes.contains(scope) else {
+      throw kind == .anonymous ? Problem.unauthorized : Problem.forbidden(scope)
+    }
   }
 }
 
 extension Authenticator {
   convenience init(_ configuration: ServiceConfiguration) {
-    self.init(serverToken: configuration.bearerToken, jwt: configuration.jwt)
+    self.init(
+      serverToken: configuration.bearerToken, jwt: configuration.jwt,
+      servesAnonymous: configuration.servesAnonymous)
   }
 
   /// The authenticator of other settings. It knows the API keys that `earlier` knew.
@@ -58,6 +72,12 @@ extension Authenticator {
 }
 
 extension Problem {
+  /// The anonymous caller of an open server asks for what access rules may hide.
+  static let underRules = Problem(
+    403, "forbidden", "Forbidden",
+    "This request shows what access rules may hide, and a caller without a credential is under them. "
+      + "It needs a credential with the scope `admin`.")
+
   /// The caller lacks a scope.
   static func forbidden(_ scope: Caller.Scopes) -> Problem {
     var problem = Problem(

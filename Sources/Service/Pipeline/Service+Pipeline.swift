@@ -19,7 +19,7 @@ extension Service {
   func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, attempt: Int) {
     var context = RequestContext(request, exchange, self, attempt: attempt)
     do throws(Problem) {
-      switch authenticator.authenticate(request) {
+      switch authenticate(request) {
       case .caller(let caller): context.caller = caller
       case .refused: break
       case .pending:
@@ -57,7 +57,7 @@ extension Service {
     var context = RequestContext(head, HTTPExchange { _ in }, self)
     if let tracker = context.tracker { attach(tracker) }
     do throws(Problem) {
-      switch authenticator.authenticate(head) {
+      switch authenticate(head) {
       case .caller(let caller): context.caller = caller
       case .refused: break
       // The request is authenticated once its body is read and the key was fetched.
@@ -200,13 +200,13 @@ extension Service {
     context.begin(.plan)
     switch request {
     case .plain: return try planDocument(context)
-    case .fetch(let fetch): return try plan(fetch, context)
-    case .object(let target, let request): return try plan(target, request, context)
+    case .fetch(let fetch): return try planFetch(fetch, context)
+    case .object(let target, let request): return try planObject(target, request, context)
     case .value(let target, let attribute):
-      return try plan(target, attribute: attribute, context.access)
+      return try planValue(target, attribute: attribute, context.access)
     case .fetchGroup(let group): return .fetchGroup(try FetchGroup(group, context))
     case .changes(let query): return .changes(query)
-    case .save(let save): return .save(try plan(save, context.access))
+    case .save(let save): return .save(try planSave(save, context.access))
     }
   }
 }

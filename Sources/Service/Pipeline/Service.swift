@@ -19,7 +19,8 @@ public final class Service: HTTPHandler {
   let authenticator: Authenticator
   /// nil if the store has no access rules, or none that fit it.
   let accessRules: CallerAccessCache?
-  /// The reason why only the server token is served: rules that do not fit the model. nil if they do.
+  /// The reason why only the server token is served: rules that do not fit the model, or that
+  /// mean something else since the tables changed. nil if there is none.
   let accessFault: StoreFault?
   let credentialWatch = CredentialWatch()
   let corsOrigins: CORSOrigins
@@ -62,7 +63,7 @@ public final class Service: HTTPHandler {
 
   init(
     _ store: some Store, _ configuration: ServiceConfiguration, _ authenticator: Authenticator,
-    retry: Retry?
+    _ meanings: RuleMeanings = RuleMeanings(), retry: Retry?
   ) throws(HTTPServerError) {
     self.store = store
     self.configuration = configuration
@@ -70,10 +71,15 @@ public final class Service: HTTPHandler {
     self.authenticator = authenticator
     authenticator.readKeys(of: store)
     do throws(ModelFileError) {
-      accessRules = try AccessRules(configuration.access, of: store.model).map {
-        CallerAccessCache($0)
+      let rules = try AccessRules(configuration.access, of: store.model)
+      let changed = meanings.changes(in: rules?.meanings ?? [:])
+      if !changed.isEmpty {
+        configuration.errorLogger.error(
+          "The access rules read other tables or columns since the tables changed: \(changed.joined(separator: ", ")). Until SIGHUP or a restart only the server token is served."
+        )
       }
-      accessFault = nil
+      accessRules = changed.isEmpty ? rules.map { CallerAccessCache($0) } : nil
+      accessFault = changed.isEmpty ? nil : StoreFault.changedRules
     } catch {
       configuration.errorLogger.error("The access rules do not fit the tables: \(error)")
       (accessRules, accessFault) = (nil, .unfitRules)

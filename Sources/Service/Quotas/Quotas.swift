@@ -66,7 +66,7 @@ public final class Quotas: Sendable {
   /// The maximum number of callers that are counted one by one.
   static let maxAccounts = 50_000
   /// The account of all callers beyond these.
-  private static let sharedAccount = ""
+  private static let sharedAccount: [UInt8] = []
   private static let sweepPause: UInt64 = 1_000_000_000
 
   private struct Account {
@@ -90,7 +90,8 @@ public final class Quotas: Sendable {
   }
 
   private struct State {
-    var accounts: [String: Account] = [:]
+    /// By the bytes of the callers' names: two spellings of `é` are equal texts.
+    var accounts: [[UInt8]: Account] = [:]
     var lastSweep: UInt64 = 0
   }
 
@@ -158,7 +159,7 @@ public final class Quotas: Sendable {
   func hold(_ caller: String, fetches: Int) throws(Problem) -> QuotaHold? {
     guard limits.waitingRequests != nil || limits.liveFetches != nil else { return nil }
     let time = now()
-    let (refusal, key): (Problem?, String) = withAccountAndKey(caller, at: time) { account, key in
+    let (refusal, key): (Problem?, [UInt8]) = withAccountAndKey(caller, at: time) { account, key in
       if let most = limits.waitingRequests, account.waiting >= most {
         return (tooMany("waiting-requests", limit: Double(most), wait: nil), key)
       }
@@ -173,7 +174,7 @@ public final class Quotas: Sendable {
     return QuotaHold(quotas: self, caller: key, fetches: fetches)
   }
 
-  fileprivate func release(_ caller: String, fetches: Int) {
+  fileprivate func release(_ caller: [UInt8], fetches: Int) {
     state.withLock { state in
       state.accounts[caller]?.waiting -= 1
       state.accounts[caller]?.fetches -= fetches
@@ -189,11 +190,11 @@ public final class Quotas: Sendable {
   }
 
   private func withAccountAndKey<Result: Sendable>(
-    _ caller: String, at time: UInt64, _ body: (inout Account, String) -> Result
+    _ caller: String, at time: UInt64, _ body: (inout Account, [UInt8]) -> Result
   ) -> Result {
     state.withLock { state in
-      var key = caller
-      if state.accounts[caller] == nil, state.accounts.count >= Self.maxAccounts {
+      var key = Array(caller.utf8)
+      if state.accounts[key] == nil, state.accounts.count >= Self.maxAccounts {
         sweep(&state, time)
         if state.accounts.count >= Self.maxAccounts { key = Self.sharedAccount }
       }
@@ -237,10 +238,10 @@ public final class Quotas: Sendable {
 /// A waiting request's part of its caller's quotas, for as long as this object exists.
 final class QuotaHold: Sendable {
   private let quotas: Quotas
-  private let caller: String
+  private let caller: [UInt8]
   private let fetches: Int
 
-  fileprivate init(quotas: Quotas, caller: String, fetches: Int) {
+  fileprivate init(quotas: Quotas, caller: [UInt8], fetches: Int) {
     self.quotas = quotas
     self.caller = caller
     self.fetches = fetches

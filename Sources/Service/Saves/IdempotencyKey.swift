@@ -28,6 +28,8 @@ struct IdempotencyKey: Sendable {
     }
     let caller: String? =
       switch context.caller?.kind {
+      // A caller without a credential has other keys than the server token.
+      case .anonymous where context.caller == Caller.visitor: "anonymous"
       case nil, .anonymous, .serverToken: nil
       // A key for another user may have the name of a revoked one.
       case .apiKey:

@@ -130,6 +130,24 @@ struct AccessRulesTests {
     #expect(access.readOnly == [[], holds ? [0] : []])
   }
 
+  @Test("A list of numbers in a claim is compared with numbers and ids; other claims deny")
+  func listClaims() throws {
+    let rules = try rules(
+      #"{"entities":{"Note":{"access":{"read":"owner IN $user.claims.teams","update":"salary IN $user.claims.levels AND salary < $user.claims.most"}}}}"#
+    )
+    let claims = try JSON(parsing: Array(#"{"teams":[1,2],"levels":[1,2],"most":9}"#.utf8))
+    let access = rules.access(of: AccessCaller(claims: claims))
+    let owners = try ResolvedPredicate(parsing: "owner IN {1, 2}", entity: 1, model: model)
+    #expect(access.rule(.read, 1) == owners)
+    let levels = try ResolvedPredicate(
+      parsing: "salary IN {1, 2} AND salary < 9", entity: 1, model: model)
+    #expect(access.rule(.update, 1) == levels)
+    #expect(rules.access(of: AccessCaller()).rule(.read, 1).condition == .constant(false))
+    let text = try JSON(parsing: Array(#"{"teams":"1"}"#.utf8))
+    let other = rules.access(of: AccessCaller(claims: text))
+    #expect(other.rule(.read, 1).condition == .constant(false))
+  }
+
   @Test("Callers with equal values of the rules' variables are equal, others are not")
   func equality() throws {
     let rules = try rules(#"{"entities":{"Note":{"access":{"read":"owner == $user.id"}}}}"#)
@@ -197,6 +215,28 @@ struct AccessRulesTests {
         #"{"entities":{"Note":{"access":{"read":"$user.nme == 'x'"}}}}"#,
         "entities/Note/access/read: `$user.nme` is none of $user, $user.id, $user.name, "
           + "$user.roles and $user.claims.NAME"
+      ),
+      (
+        #"{"entities":{"Note":{"access":{"read":"owner == $userid"}}}}"#,
+        "entities/Note/access/read: at 9: found `$userid`; in a rule only $user, $user.id, "
+          + "$user.roles, $user.name and $user.claims.X exist"
+      ),
+      (
+        #"{"entities":{"Note":{"access":{"read":"owner == $User.id"}}}}"#,
+        "entities/Note/access/read: at 9: found `$User`; in a rule only $user, $user.id, "
+          + "$user.roles, $user.name and $user.claims.X exist"
+      ),
+      (
+        #"{"entities":{"Note":{"access":{"read":"true"}}}}"#,
+        "entities/Note/access/read: is a text; write true without quotes"
+      ),
+      (
+        #"{"entities":{"Note":{"attributes":{"owner":{"hidden":true}}}}}"#,
+        "entities/Note/attributes/owner: is a relationship; restrict its entity instead"
+      ),
+      (
+        #"{"entities":{"Note":{"access":{"read":true},"zzzzzz":1}}}"#,
+        "entities/Note/zzzzzz: is not known here; known are `access`, `attributes`"
       ),
       (
         #"{"entities":{"Note":{"attributes":{"salry":{"hidden":true}}}}}"#,

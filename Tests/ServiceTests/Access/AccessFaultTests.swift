@@ -2,6 +2,7 @@
 
 import FetchModel
 import LiveFetchHTTPServer
+import SQLiteStore
 import Service
 import TestSupport
 import Testing
@@ -40,5 +41,42 @@ struct AccessFaultTests {
     #expect(ready.text.contains(#""code":"access-rules""#), "\(ready.text)")
     #expect(!ready.text.contains("pay"))
     #expect(try fixture.ids(nil, "/v1/objects/note") == [1, 2, 3, 4, 5])
+  }
+
+  @Test(
+    "Rules that read another relationship since the tables changed serve nobody until a reload",
+    .enabled(if: Sqlite3.isInstalled), .onlyForFiles)
+  func changedMeaning() throws {
+    let rules = #"{"entities":{"note":{"access":{"read":"ANY team.name == 'red'"}}}}"#
+    var configuration = ServiceConfiguration()
+    configuration.bearerToken = "secret"
+    configuration.servesAnonymous = true
+    configuration.access = try AccessDeclaration(parsing: Array(rules.utf8))
+    let file = try HostedFile(
+      """
+      CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT);
+      CREATE TABLE team(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE note_team(note_id INTEGER REFERENCES note(id),
+        team_id INTEGER REFERENCES team(id), PRIMARY KEY (note_id, team_id));
+      """, configuration: configuration)
+    #expect(try file.ask("/v1/objects/note").status == 200)
+    try file.shell("ALTER TABLE note ADD COLUMN size INTEGER;")
+    #expect(file.reopenings(atLeast: 1) == 1)
+    #expect(try file.ask("/v1/objects/note").status == 200)
+    // `team` of a note is now what refers to it by this column, not by the join table.
+    try file.shell("ALTER TABLE team ADD COLUMN note_id INTEGER REFERENCES note(id);")
+    #expect(file.reopenings(atLeast: 2) == 2)
+    let refused = try file.ask("/v1/objects/note")
+    #expect(refused.status == 503)
+    #expect(
+      refused.text.contains("The access rules read other tables or columns than before."),
+      "\(refused.text)")
+    #expect(file.host.hasChangedRules)
+    let token = ScopeMatrixTests.bearer("secret")
+    #expect(try file.ask("GET", "/v1/objects/note", headers: token).status == 200)
+    let path = file.path
+    file.host.reload(configuration) { () throws(StoreError) in try SQLiteStore(path: path) }
+    #expect(try file.ask("/v1/objects/note").status == 200)
+    #expect(!file.host.hasChangedRules)
   }
 }

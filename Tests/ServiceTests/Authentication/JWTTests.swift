@@ -253,6 +253,18 @@ struct JWTTests {
         #"[{"kty":"OKP","crv":"Ed25519","x":"Gb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE"}]"#,
         "holds a public key in a form that is not read"
       ),
+      (
+        "---- BEGIN SSH2 PUBLIC KEY ----\nAAAAC3NzaC1lZDI1NTE5AAAAIBm\n---- END SSH2 PUBLIC KEY ----",
+        "holds a public key in a form that is not read"
+      ),
+      (
+        "Our PUBLIC KEY: MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
+        "holds a public key in a form that is not read"
+      ),
+      (
+        "-\0-\0-\0-\0-\0B\0E\0G\0I\0N\0 \0P\0U\0B\0L\0I\0C\0 \0K\0E\0Y\0",
+        "holds a secret with a NUL byte"
+      ),
       ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "holds a private key"),
       ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "holds no RSA"),
     ])
