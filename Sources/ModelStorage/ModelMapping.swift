@@ -364,7 +364,7 @@ extension TableDescription {
   /// True if a unique index, or the key, covers exactly these columns.
   ///
   /// - Parameter isPartial: True if an index whose condition refers to the column of the
-  ///   discriminator suffices. The condition is not compared further: databases and programs write
+  ///   discriminator, or leaves out NULL, suffices. The condition is not compared further: databases and programs write
   ///   it in different ways.
   fileprivate func hasUnique(_ columns: [String], isPartial: Bool) -> Bool {
     let requested = Set(columns.map(folded))
@@ -378,9 +378,12 @@ extension TableDescription {
 }
 
 extension UniqueIndex {
-  /// True if the index has a condition that contains the name of the discriminator's column.
+  /// True if the index has a condition that contains the name of the discriminator's column, or that
+  /// leaves out NULL, which is distinct from every value.
   fileprivate var mayDistinguishEntities: Bool {
-    condition.map { folded($0).contains(folded(ModelTables.discriminatorName)) } ?? false
+    guard let condition = condition.map(folded) else { return false }
+    return condition.contains(folded(ModelTables.discriminatorName))
+      || condition.contains("is not null")
   }
 }
 

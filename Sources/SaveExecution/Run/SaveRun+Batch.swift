@@ -298,7 +298,7 @@ extension SaveRun {
     return false
   }
 
-  private func count(_ matches: Matches, upTo limit: Int?) throws(StoreError) -> Int {
+  func count(_ matches: Matches, upTo limit: Int?) throws(StoreError) -> Int {
     Int(try connection.integer(matches.count(upTo: limit)))
   }
 

@@ -73,8 +73,12 @@ extension SaveRun {
       default: continue
       }
       let table = table(change.entity)
-      let ids = try ids(matches(predicate, table, at: index))
-      guard !ids.isEmpty, ids.count <= Self.maxMatchingRows else { continue }
+      let matches = try matches(predicate, table, at: index)
+      guard try count(matches, upTo: Self.maxMatchingRows + 1) <= Self.maxMatchingRows else {
+        continue
+      }
+      let ids = try ids(matches)
+      guard !ids.isEmpty else { continue }
       var rows = tables[table.table.name] ?? LockedRows(table: table)
       rows.ids.formUnion(ids)
       if lock == .delete { rows.lock = lock }

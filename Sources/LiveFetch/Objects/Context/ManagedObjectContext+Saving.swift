@@ -103,7 +103,13 @@ extension ManagedObjectContext {
       do throws(ContextError) {
         answer = try await saveToStore(unanswered, isolation: isolation)
       } catch {
-        guard case .refused = error else { throw error }
+        switch error {
+        case .refused: break
+        case .store(.refused(let problem))
+        where problem.status != 401 && ServiceUnavailable(problem) == nil:
+          break
+        default: throw error
+        }
         // The store has not made it.
         unansweredDraft = nil
       }

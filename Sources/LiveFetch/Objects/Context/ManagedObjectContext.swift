@@ -254,6 +254,7 @@ public final class ManagedObjectContext {
     updates = []
     deletions = []
     dropValueChanges()
+    unansweredDraft = nil
     for object in changed where object.missing != nil { handleDeletion(key(of: object)) }
     for context in branch { context.processPendingChanges() }
   }
