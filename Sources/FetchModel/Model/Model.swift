@@ -257,9 +257,9 @@ public struct Relationship: Sendable, Hashable {
   public let isStoredAsID: Bool
   /// The name of the relationship's join table if its changes are not recorded; nil otherwise.
   public let unrecordedTable: String?
-  /// The join table of a relationship that was found in the tables, and its columns that refer to the
-  /// entity: `member(team_id)`; nil without one.
-  package let joinColumns: String?
+  /// The columns in which a relationship is stored that was found in the tables, with the name of a
+  /// join table: `(team_id)`, `member(team_id, user_id)`. nil for a relationship of a model file.
+  package var storage: String?
 
   /// Makes a relationship.
   public init(
@@ -267,19 +267,6 @@ public struct Relationship: Sendable, Hashable {
     isOrdered: Bool = false, isStoredAsID: Bool = true, unrecordedTable: String? = nil,
     declaration: ModelFile.Relationship? = nil
   ) {
-    self.init(
-      name: name, destination: destination, isToMany: isToMany, isOptional: isOptional,
-      inverse: inverse, isOrdered: isOrdered, isStoredAsID: isStoredAsID,
-      unrecordedTable: unrecordedTable, joinColumns: nil, declaration: declaration)
-  }
-
-  /// Makes a relationship that may have a join table.
-  package init(
-    name: String, destination: Int, isToMany: Bool, isOptional: Bool, inverse: Int?,
-    isOrdered: Bool = false, isStoredAsID: Bool, unrecordedTable: String?, joinColumns: String?,
-    declaration: ModelFile.Relationship? = nil
-  ) {
-    self.joinColumns = joinColumns
     self.isStoredAsID = isStoredAsID
     self.unrecordedTable = unrecordedTable
     self.isOrdered = isOrdered

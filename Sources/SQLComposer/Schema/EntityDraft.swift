@@ -11,7 +11,6 @@ struct EntityDraft {
     let isOptional: Bool
     let storage: RelationshipStorage
     let unrecordedTable: String?
-    let joinColumns: String?
   }
 
   private let catalog: TableDescription
@@ -135,13 +134,12 @@ struct EntityDraft {
   /// index.
   mutating func add(
     _ name: String, to destination: Int, _ storage: RelationshipStorage, isToMany: Bool = true,
-    isOptional: Bool = true, place: Int = .max, unrecordedTable: String? = nil,
-    joinColumns: String? = nil
+    isOptional: Bool = true, place: Int = .max, unrecordedTable: String? = nil
   ) -> Int {
     relationships.append(
       Related(
         name: claim(name), destination: destination, isToMany: isToMany, isOptional: isOptional,
-        storage: storage, unrecordedTable: unrecordedTable, joinColumns: joinColumns))
+        storage: storage, unrecordedTable: unrecordedTable))
     order.append((place, .relationship(relationships.count - 1)))
     return relationships.count - 1
   }
@@ -159,16 +157,17 @@ extension EntityDraft {
   private var hasKey: Bool { !catalog.primaryKey.isEmpty }
 
   /// Returns the entity. Its position among the drafts is its index in the model.
-  func entity(inverses: InversePairs, index: Int) -> Entity {
+  func entity(_ inverses: InversePairs, _ joinTables: [JoinTable], index: Int) -> Entity {
     Entity(
       name: ownName, attributes: attributes,
       relationships: relationships.enumerated().map { place, related in
-        Relationship(
+        var relationship = Relationship(
           name: related.name, destination: related.destination, isToMany: related.isToMany,
           isOptional: related.isOptional,
           inverse: inverses.inverse(entity: index, relationship: place),
-          isStoredAsID: related.storage.isStoredAsID, unrecordedTable: related.unrecordedTable,
-          joinColumns: related.joinColumns)
+          isStoredAsID: related.storage.isStoredAsID, unrecordedTable: related.unrecordedTable)
+        relationship.storage = related.storage.text(joinTables)
+        return relationship
       },
       propertyOrder: order.map(\.property), idType: key.idType,
       aliases: aliases.filter { $0.key == "id" || !taken.contains($0.key) },

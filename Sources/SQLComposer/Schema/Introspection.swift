@@ -23,7 +23,7 @@ package struct Introspection: Sendable {
     var inverses = links.addInverses(to: &drafts)
     let joinTables = links.addJoinTables(to: &drafts, &inverses)
     model = Model(
-      entities: drafts.enumerated().map { $1.entity(inverses: inverses, index: $0) })
+      entities: drafts.enumerated().map { $1.entity(inverses, joinTables, index: $0) })
     schema = Schema(
       entities: drafts.map(\.table), joinTables: joinTables,
       hasDeferredKeys: tables.mayHaveDeferredKeys,
@@ -177,13 +177,11 @@ extension CatalogLinks {
       let forward = drafts[from].add(
         drafts[to].tableName, to: to,
         .joinTable(table: result.count, source: first, destination: second),
-        unrecordedTable: unrecorded,
-        joinColumns: "\(table.name)(\(first.columns.joined(separator: ",")))")
+        unrecordedTable: unrecorded)
       let back = drafts[to].add(
         drafts[from].tableName, to: from,
         .joinTable(table: result.count, source: second, destination: first),
-        unrecordedTable: unrecorded,
-        joinColumns: "\(table.name)(\(second.columns.joined(separator: ",")))")
+        unrecordedTable: unrecorded)
       inverses.add((from, forward), (to, back))
       if table.isLocked {
         drafts[from].isLocked = true

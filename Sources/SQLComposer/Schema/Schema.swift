@@ -292,6 +292,15 @@ extension RelationshipStorage {
   package var isStoredAsID: Bool {
     if case .foreignKey(let key) = self { key.referencesKey } else { true }
   }
+
+  /// The columns by their names: `(team_id)`, `member(team_id, user_id)`.
+  func text(_ joinTables: [JoinTable]) -> String {
+    switch self {
+    case .foreignKey(let key), .inverse(let key): "(\(key.columns.joined(separator: ", ")))"
+    case .joinTable(let table, let source, let destination):
+      "\(joinTables[table].name)(\((source.columns + destination.columns).joined(separator: ", ")))"
+    }
+  }
 }
 
 /// A table with exactly two foreign keys and at most a key of its own.

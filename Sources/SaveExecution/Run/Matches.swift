@@ -43,13 +43,18 @@ struct Matches {
     with = SQLFragment()
   }
 
-  /// `SELECT … FROM … WHERE …`
-  private func select(_ list: String) -> SQLFragment {
+  /// `SELECT … FROM … WHERE … LIMIT …`
+  private func select(_ list: String, upTo limit: Int? = nil) -> SQLFragment {
     var fragment = with
     fragment.append("SELECT \(list) FROM \(from)")
-    guard !condition.text.isEmpty else { return fragment }
-    fragment.append(" WHERE ")
-    fragment.append(condition)
+    if !condition.text.isEmpty {
+      fragment.append(" WHERE ")
+      fragment.append(condition)
+    }
+    if let limit {
+      fragment.append(" LIMIT ")
+      fragment.bind(.integer(Int64(limit)))
+    }
     return fragment
   }
 
@@ -58,16 +63,15 @@ struct Matches {
     select(names.map { qualified($0, alias) }.joined(separator: ", "))
   }
 
-  var ids: SQLFragment { select(table.key.idExpression(alias)) }
+  /// Selects the ids of the matching rows, up to `limit`; all of them if it is nil.
+  func ids(upTo limit: Int? = nil) -> SQLFragment {
+    select(table.key.idExpression(alias), upTo: limit)
+  }
 
   /// Counts the matching rows, up to `limit`; all of them if it is nil.
   func count(upTo limit: Int?) -> SQLFragment {
     var fragment = SQLFragment("SELECT count(*) FROM (")
-    fragment.append(select("1"))
-    if let limit {
-      fragment.append(" LIMIT ")
-      fragment.bind(.integer(Int64(limit)))
-    }
+    fragment.append(select("1", upTo: limit))
     fragment.append(") AS matches")
     return fragment
   }

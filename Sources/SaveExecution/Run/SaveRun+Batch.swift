@@ -158,21 +158,26 @@ extension SaveRun {
 // MARK: - Access rules
 
 extension SaveRun {
+  /// The changes with a condition.
+  var conditions: [(index: Int, entity: Int, predicate: ResolvedPredicate, action: AccessAction)] {
+    request.changes.enumerated().compactMap { index, change in
+      guard change.faults == nil else { return nil }
+      return switch change.operation {
+      case .updateAll(let condition): (index, change.entity, condition, .update)
+      case .deleteAll(let condition): (index, change.entity, condition, .delete)
+      default: nil
+      }
+    }
+  }
+
   /// Finds the objects of the changes with a condition, before the first change: an earlier change of the
   /// save could make objects readable for a later condition.
   func foundByConditions(_ access: CallerAccess) throws(StoreError) -> [Int: SavePermissions.Batch]
   {
     var batches: [Int: SavePermissions.Batch] = [:]
-    for (index, change) in request.changes.enumerated() where change.faults == nil {
-      let (predicate, action): (ResolvedPredicate, AccessAction)
-      switch change.operation {
-      case .updateAll(let condition): (predicate, action) = (condition, .update)
-      case .deleteAll(let condition): (predicate, action) = (condition, .delete)
-      default: continue
-      }
-      let found = Set(try ids(matches(predicate, table(change.entity), at: index)))
-      let permitted = try idsFulfilling(
-        access.rule(action, change.entity), among: found, of: change.entity)
+    for (index, entity, predicate, action) in conditions {
+      let found = Set(try ids(matches(predicate, table(entity), at: index)))
+      let permitted = try idsFulfilling(access.rule(action, entity), among: found, of: entity)
       batches[index] = .init(found: found, permitted: permitted)
     }
     return batches
@@ -298,14 +303,14 @@ extension SaveRun {
     return false
   }
 
-  func count(_ matches: Matches, upTo limit: Int?) throws(StoreError) -> Int {
+  private func count(_ matches: Matches, upTo limit: Int?) throws(StoreError) -> Int {
     Int(try connection.integer(matches.count(upTo: limit)))
   }
 
   /// Returns the matching objects in the order of their ids, so that a batch has the same result whatever
   /// index finds them.
-  func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
-    try connection.ids(matches.ids).sorted()
+  private func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
+    try connection.ids(matches.ids()).sorted()
   }
 
   private mutating func attempt(

@@ -65,23 +65,14 @@ extension SaveRun {
 
   /// Adds the rows that match the conditions of changes.
   private func addMatchingRows(to tables: inout [String: LockedRows]) throws(StoreError) {
-    for (index, change) in request.changes.enumerated() where change.faults == nil {
-      let (predicate, lock): (ResolvedPredicate, RowLock)
-      switch change.operation {
-      case .updateAll(let condition): (predicate, lock) = (condition, .update)
-      case .deleteAll(let condition): (predicate, lock) = (condition, .delete)
-      default: continue
-      }
-      let table = table(change.entity)
-      let matches = try matches(predicate, table, at: index)
-      guard try count(matches, upTo: Self.maxMatchingRows + 1) <= Self.maxMatchingRows else {
-        continue
-      }
-      let ids = try ids(matches)
-      guard !ids.isEmpty else { continue }
+    for (index, entity, predicate, action) in conditions {
+      let table = table(entity)
+      let ids = try connection.ids(
+        matches(predicate, table, at: index).ids(upTo: Self.maxMatchingRows + 1))
+      guard !ids.isEmpty, ids.count <= Self.maxMatchingRows else { continue }
       var rows = tables[table.table.name] ?? LockedRows(table: table)
       rows.ids.formUnion(ids)
-      if lock == .delete { rows.lock = lock }
+      if action == .delete { rows.lock = .delete }
       tables[table.table.name] = rows
     }
   }

@@ -311,22 +311,6 @@ struct DelayedResponseTests {
     #expect(cities[1].population == 7)
   }
 
-  @Test(
-    "another client's save is merged by the next fetch once the history can be read")
-  func unreadHistoryLater() async throws {
-    let (sample, store, context) = try await fixture()
-    let cities = try await context.fetch(City.sortedFetchRequest)
-    let id = try #require(cities[2].objectID.permanentID)
-    try await sample.save(#"{"update":"City","id":\#(id),"values":{"population":5}}"#)
-    store.failHistory(.unreachable(ServiceUnavailable("no network")))
-    cities[0].population = 1
-    try await context.save()
-    #expect(cities[2].population == 9_700_000)
-    store.failHistory(nil)
-    _ = try await context.fetch(SampleCities.Country.sortedFetchRequest)
-    #expect(cities[2].population == 5)
-  }
-
   @Test("derived values that could not be read after their save are read by the next fetch")
   func unreadEffects() async throws {
     let sample = try await SampleStore(.local, "todo")

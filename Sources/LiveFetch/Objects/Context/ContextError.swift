@@ -18,6 +18,17 @@ public enum ContextError: Error, Sendable {
   case unwritable(UnreadableValue)
 }
 
+extension ContextError {
+  /// True if the store understood the request and refused it, so that the same request is refused again.
+  var isDefinitive: Bool {
+    switch self {
+    case .refused, .store(.notUnderstood): true
+    case .store(.refused(let problem)): problem.status != 401 && ServiceUnavailable(problem) == nil
+    case .store, .materialization, .notFound, .notUnique, .detached, .unwritable: false
+    }
+  }
+}
+
 extension ContextError: CustomStringConvertible {
   public var description: String {
     switch self {

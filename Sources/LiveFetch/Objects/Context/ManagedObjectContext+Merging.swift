@@ -12,26 +12,20 @@ extension ManagedObjectContext {
   ) async throws(ContextError) {
     if let parent { return try await parent.mergeChanges(isolation: isolation) }
     await processAnswers(isolation: isolation)
-    try await mergeHistory(isolation: isolation)
-  }
-
-  /// Merges the saves since the last merge, and what earlier saves of this context changed and could not
-  /// be read.
-  private func mergeHistory(isolation: isolated (any Actor)?) async throws(ContextError) {
     guard let start = lastToken else { return }
     beginMerging()
     defer { endMerging() }
     var found = try await remoteChanges(since: start, isolation: isolation)
     // If the history does not reach back to `start`, the next merge begins at the token of the first
     // read below.
-    if found.token == nil { lastToken = nil }
+    if found.token == nil { (lastToken, savedToken) = (nil, nil) }
     let missed = takeMissedEffects()
     found.changes.merge(missed)
     do throws(ContextError) {
       try await reread(found.changes, isolation: isolation)
     } catch {
       advance(to: start)
-      keepMissed(missed)
+      keepMissed(missed, after: error)
       throw error
     }
     if let token = found.token { advance(to: token) }
@@ -42,18 +36,13 @@ extension ManagedObjectContext {
   /// Reads what earlier saves of this context changed and could not be read after them, if there is any.
   /// After an error, the next fetch or merge tries again.
   func readMissedEffects(isolation: isolated (any Actor)?) async {
-    guard let known = missedEffects else { return }
-    guard !known.lacksHistory else {
-      try? await mergeHistory(isolation: isolation)
-      return
-    }
+    guard missedEffects != nil else { return }
     let missed = takeMissedEffects()
     do throws(ContextError) {
       try await reread(missed, isolation: isolation)
     } catch {
-      keepMissed(missed)
+      keepMissed(missed, after: error)
     }
-    processChangesOfTree()
   }
 
   private func takeMissedEffects() -> StoreChanges {
@@ -61,8 +50,9 @@ extension ManagedObjectContext {
     return missedEffects ?? StoreChanges()
   }
 
-  private func keepMissed(_ changes: StoreChanges) {
-    guard !changes.isEmpty else { return }
+  /// Keeps changes that could not be read, unless the store refuses to show them.
+  private func keepMissed(_ changes: StoreChanges, after error: ContextError) {
+    guard !changes.isEmpty, !error.isDefinitive else { return }
     if missedEffects == nil { missedEffects = changes } else { missedEffects?.merge(changes) }
   }
 
@@ -139,8 +129,8 @@ extension ManagedObjectContext {
   }
 
   /// Reads what a save changed beyond the values sent. If the history or an object cannot be read, the
-  /// context's token does not advance: the next fetch or merge reads it. A context without a token starts at
-  /// the save's token, even if the read fails.
+  /// context's token does not advance: the next save or merge reads it, and the next fetch reads the
+  /// objects of this save. A context without a token starts at the save's token, even if the read fails.
   func readEffects(
     _ draft: ContextSave, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
@@ -161,27 +151,16 @@ extension ManagedObjectContext {
           own.merge(found.changes)
           token = found.token ?? token
         } catch {
-          switch error {
-          // A store without a history, or one that this caller may not read: only this save is known.
-          case .store(.refused(let problem))
-          where problem.status != 401 && ServiceUnavailable(problem) == nil:
-            break
-          case .store(.notUnderstood): break
-          // The next merge reads it.
-          default: (token, own.lacksHistory) = (nil, true)
-          }
+          // Of a store without a history, or one that this caller may not read, only this save is known.
+          // The next merge reads another one.
+          if !error.isDefinitive { token = nil }
         }
       }
       try await reread(own, isolation: isolation)
       if let token { advance(to: token) }
     } catch {
-      keepMissed(own)
-      return
+      keepMissed(own, after: error)
     }
-    guard own.lacksHistory else { return }
-    var missed = StoreChanges()
-    missed.lacksHistory = true
-    keepMissed(missed)
   }
 
   // MARK: - Changes of the store
@@ -194,16 +173,13 @@ extension ManagedObjectContext {
     var entities: Set<String> = []
     /// True if the token has expired, so that everything may have changed.
     var isEverything = false
-    /// True if the history that contains the rest could not be read.
-    var lacksHistory = false
 
-    var isEmpty: Bool { ids.isEmpty && entities.isEmpty && !isEverything && !lacksHistory }
+    var isEmpty: Bool { ids.isEmpty && entities.isEmpty && !isEverything }
 
     mutating func merge(_ other: StoreChanges) {
       for (entity, more) in other.ids { ids[entity, default: []].formUnion(more) }
       entities.formUnion(other.entities)
       isEverything = isEverything || other.isEverything
-      lacksHistory = lacksHistory || other.lacksHistory
     }
 
     mutating func insert(_ entity: String, _ id: ManagedObjectID) {

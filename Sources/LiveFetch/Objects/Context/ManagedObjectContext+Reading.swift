@@ -25,7 +25,12 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> (answer: JSON, state: ResultState) {
     let answer = try await receiveState(body, isolation: isolation)
     guard !answer.state.isStored, root.isOvertaken(answer.state.token) else { return answer }
-    return try await receiveState(body, isolation: isolation)
+    do throws(ContextError) {
+      return try await receiveState(body, isolation: isolation)
+    } catch {
+      // The next merge repairs its objects.
+      return answer
+    }
   }
 
   private func receiveState(
@@ -56,6 +61,8 @@ extension ManagedObjectContext {
     let (answer, state) = try await fetchState(body(of: asked), isolation: isolation)
     root.recordToken(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
+    // The store answers again.
+    if !state.isStored { await root.readMissedEffects(isolation: isolation) }
     let readTime = ReadTime(saves: start, token: state.token)
     let items = state.items
     try await completeItems(items, as: Element.self, isolation: isolation)
@@ -73,8 +80,6 @@ extension ManagedObjectContext {
       try await keepIncluded(
         answer["included"], prefetch, of: elements, type, readTime, isolation: isolation)
     }
-    // The store answers again.
-    if !state.isStored { await root.readMissedEffects(isolation: isolation) }
     processChangesOfTree()
     return withoutDeleted(read.unread.isEmpty ? items : read.items(of: items), elements)
   }

@@ -38,6 +38,8 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> SaveReceipt? {
     await processAnswers(isolation: isolation)
     guard hasChanges else { return nil }
+    let repeated = try await repeatUnansweredSave(isolation: isolation)
+    guard hasChanges else { return repeated }
     let linked = insertions.first { layout(of: $0).properties.contains { $0.destination != nil } }
     if let object = linked {
       await learnDestinations(for: type(of: object), isolation: isolation)
@@ -52,7 +54,24 @@ extension ManagedObjectContext {
       push(into: parent)
       return nil
     }
-    return try await saveToStore(isolation: isolation)
+    return try await saveToStore(draft(), isolation: isolation)
+  }
+
+  /// Makes the save whose answer was lost first, if there are other changes now.
+  ///
+  /// - Returns: Its answer; nil if nothing was repeated, or if the store has refused it.
+  private func repeatUnansweredSave(
+    isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> SaveReceipt? {
+    guard let unanswered = draftToRepeat() else { return nil }
+    do throws(ContextError) {
+      return try await saveToStore(unanswered, isolation: isolation)
+    } catch {
+      guard error.isDefinitive else { throw error }
+      // The store has not made it.
+      unansweredDraft = nil
+      return nil
+    }
   }
 
   /// Calls ``ManagedObject/willSave()`` for the changed objects, and for those that change by that.
@@ -93,29 +112,6 @@ extension ManagedObjectContext {
       rollback()
       throw error
     }
-  }
-
-  private func saveToStore(
-    isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> SaveReceipt? {
-    if let unanswered = draftToRepeat() {
-      var answer: SaveReceipt?
-      do throws(ContextError) {
-        answer = try await saveToStore(unanswered, isolation: isolation)
-      } catch {
-        switch error {
-        case .refused: break
-        case .store(.refused(let problem))
-        where problem.status != 401 && ServiceUnavailable(problem) == nil:
-          break
-        default: throw error
-        }
-        // The store has not made it.
-        unansweredDraft = nil
-      }
-      guard hasChanges else { return answer }
-    }
-    return try await saveToStore(draft(), isolation: isolation)
   }
 
   private func saveToStore(

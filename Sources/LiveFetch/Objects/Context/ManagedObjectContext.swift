@@ -279,7 +279,7 @@ public final class ManagedObjectContext {
     deletions = []
     dropValueChanges()
     pending = ObjectsDidChange()
-    lastToken = nil
+    (lastToken, savedToken) = (nil, nil)
     missedEffects = nil
     unansweredDraft = nil
     for context in branch { context.processPendingChanges() }
