@@ -23,21 +23,25 @@ function fnv1aBytes(bytes, hash) {
 }
 
 /**
- * A number as the server writes it. Other than JavaScript it has an exponent below 0.0001 and beyond 2^53, of two digits
- * at least. Integers of that size are text.
+ * A number as the server writes it. Unlike JavaScript it writes an exponent, of two digits at least, below 0.0001
+ * and beyond 2^53, where a number is a double if integers of that size are text.
  */
-function asSent(value) {
+function asSent(value, int64) {
   const size = Math.abs(value);
-  if (size === 0 || (size >= 1e-4 && size <= 2 ** 53)) return stringify(value);
+  if (size === 0 || (size >= 1e-4 && size <= 2 ** 53) || (size > 1 && int64 !== 'string')) return stringify(value);
   const [digits, power] = value.toExponential().split('e');
   return `${digits}e${power[0]}${power.slice(1).padStart(2, '0')}`;
 }
 
-/** The digest as eight hex digits. O(items), about 10 ms for 100,000. */
-export function digest(sections) {
+/**
+ * The digest as eight hex digits. O(items), about 10 ms for 100,000.
+ *
+ * @param int64 the fetch's: 'string' if integers beyond 2^53 are text.
+ */
+export function digest(sections, int64 = 'string') {
   let sum = 0;
   for (const { value, items } of sections) {
-    const start = fnv1a(`${typeof value === 'number' ? asSent(value) : stringify(value ?? null)}\x1f`);
+    const start = fnv1a(`${typeof value === 'number' ? asSent(value, int64) : stringify(value ?? null)}\x1f`);
     let previous = '';
     for (const item of items) {
       const id = stringify(idOf(item));

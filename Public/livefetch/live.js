@@ -164,7 +164,7 @@ export class Live {
   #replace(snapshot) {
     this.#base = snapshot;
     if (!this.#checksDigest || snapshot.digest === undefined) return;
-    if (digest(snapshot.sections) === snapshot.digest) return;
+    if (digest(snapshot.sections, this.wire.int64) === snapshot.digest) return;
     // Values that JavaScript writes in another way than the server: no later check could be right.
     this.#checksDigest = false;
     // JSON is hashed as it is stored, with its blanks: that is lost.
@@ -180,7 +180,7 @@ export class Live {
   }
 
   #check({ sections, token, digest: expected }) {
-    const actual = digest(sections);
+    const actual = digest(sections, this.wire.int64);
     if (actual === expected) return;
     this.#report('digest-mismatch', { expected, actual, token });
     throw new OutOfStep(`the digest at ${token} is ${actual}, not ${expected}`);

@@ -113,14 +113,15 @@ export class Transport {
   }
 
   async #response(path, init) {
+    let response;
     try {
-      const response = await this.#fetch(this.base + path, init);
-      this.servedAt = Date.parse(response.headers.get('Date')) || undefined;
-      return response;
+      response = await this.#fetch(this.base + path, init);
     } catch (cause) {
       if (init.signal?.aborted) throw init.signal.reason;
       throw unreachable(cause);
     }
+    this.servedAt = Date.parse(response.headers?.get('Date')) || undefined;
+    return response;
   }
 
   /** The answer as JSON, with its size on the wire before compression; `onBytes` is called for each part that comes. */

@@ -47,3 +47,8 @@ test('a number is hashed as the server writes it', () => {
   for (const [text, wanted] of Object.entries(sent)) assert.equal(digest([{ value: Number(text), items: [1] }]), wanted, text);
   assert.equal(digest([{ value: -0, items: [1] }]), sent[0]);
 });
+
+test('large integers are hashed as integers where they are not text', () => {
+  assert.equal(digest([{ value: 1e17, items: [1] }], null), 'e80567f4');
+  assert.equal(digest([{ value: 1e-7, items: [1] }], null), 'cfb1988d');
+});

@@ -24,16 +24,24 @@ struct PendingResultsTests {
     controller.fetchedObjects?.map(\.name) ?? []
   }
 
-  @Test("shows a new object at its place, keeps it during its save", arguments: Kind.allCases)
-  func insertion(kind: Kind) async throws {
-    let (sample, _) = try await SampleCities.store(kind)
-    let context = ManagedObjectContext(store: sample.store)
-    let controller = try await controller(context)
+  /// Inserts a city that the controller shows. Returns what its delegate hears.
+  private func insertNara(
+    _ context: ManagedObjectContext, _ controller: Controller
+  ) async throws -> (ChangeRecord, City) {
     let record = ChangeRecord()
     controller.delegate = record
     let city: City = context.insertObject()
     city.name = "Nara"
     try await eventually { names(controller) == ["Cusco", "Nara", "Osaka", "Tokyo"] }
+    return (record, city)
+  }
+
+  @Test("shows a new object at its place, keeps it during its save", arguments: Kind.allCases)
+  func insertion(kind: Kind) async throws {
+    let (sample, _) = try await SampleCities.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = try await controller(context)
+    let (record, city) = try await insertNara(context, controller)
     #expect(record.types == [[.insert]])
     city.name = "Zama"
     try await eventually { names(controller) == ["Cusco", "Osaka", "Tokyo", "Zama"] }
@@ -50,11 +58,7 @@ struct PendingResultsTests {
     let (sample, _) = try await SampleCities.store(.local)
     let context = ManagedObjectContext(store: sample.store)
     let controller = try await controller(context)
-    let record = ChangeRecord()
-    controller.delegate = record
-    let city: City = context.insertObject()
-    city.name = "Nara"
-    try await eventually { names(controller) == ["Cusco", "Nara", "Osaka", "Tokyo"] }
+    let (record, city) = try await insertNara(context, controller)
     let temporaryID = ObjectID.text(city.objectID.description)
     #expect(controller.position(of: temporaryID) == Position(section: 0, item: 1))
     let receipt = try #require(try await context.save())

@@ -263,7 +263,7 @@ struct JWTTests {
       ),
       (
         "-\0-\0-\0-\0-\0B\0E\0G\0I\0N\0 \0P\0U\0B\0L\0I\0C\0 \0K\0E\0Y\0",
-        "holds a secret with a NUL byte"
+        "is in UTF-16"
       ),
       ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", "holds a private key"),
       ("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "holds no RSA"),
@@ -273,6 +273,12 @@ struct JWTTests {
       try await JWTKey.keys(of: Array(text.utf8))
     }
     #expect(error?.description.hasPrefix(reason) == true, "\(error?.description ?? "")")
+  }
+
+  @Test("A secret may be any bytes, also NUL")
+  func binarySecret() async throws {
+    let secret = [UInt8](0..<40)
+    #expect(try await JWTKey.keys(of: secret).count == 1)
   }
 
   @Test("A key of a set is chosen by `kid`, and tried where the token has none")
