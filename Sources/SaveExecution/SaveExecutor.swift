@@ -14,6 +14,7 @@ package struct SaveExecutor: Sendable {
   let tables: [SaveTable]
   let statements = SaveStatements()
   let ruleStatements = ComposedStatements<RuleStatement>()
+  private let objectStatements = ComposedStatements<ObjectStatement>()
   /// The rules that need all changes to be complete; nil if the model has none.
   let finalChecks: DeferredConstraints?
 
@@ -51,22 +52,49 @@ package struct SaveExecutor: Sendable {
     if let refusal = run.refusal { throw refusal }
     var result = run.finishedResult()
     if request.showsObject, let object = result.objects.first {
-      do { result.shown = try read(object, on: connection, token: token) } catch {
+      do { result.shown = try read(object, as: request, on: connection, token: token) } catch {
         throw .store(error)
       }
     }
     return result
   }
 
-  /// Returns an object as the save left it. A later read would need a transaction of its own.
+  /// Returns an object as the save left it, nil if the caller may not read it. A later read would need a
+  /// transaction of its own.
   private func read(
-    _ object: SaveResult.Object, on connection: any SaveConnection, token: Token
+    _ object: SaveResult.Object, as request: SaveRequest, on connection: any SaveConnection,
+    token: Token
   ) throws(StoreError) -> ObjectSnapshot? {
     let key = schema.entities[object.entity].key
     guard key.bindings(of: object.id) != nil else { return nil }
-    let composer = FetchComposer(model: model, schema: schema)
-    let statement = statements.object(object.id, of: object.entity, composer)
+    let statement = statement(for: object, as: request)
     let rows = try connection.rows(of: statement.binding(object.id, of: key))
     return rows.first.flatMap { ObjectSnapshot($0.row, token: token) }
   }
+
+  /// Callers whose rules differ only in the values of variables share a statement.
+  private func statement(
+    for object: SaveResult.Object, as request: SaveRequest
+  ) -> FetchStatement {
+    func composed(_ access: CallerAccess?) -> FetchStatement {
+      let plan = FetchPlan.object(
+        of: object.entity, in: model, for: access, integersAsStrings: request.integersAsStrings)
+      return FetchComposer(model: model, schema: schema).objectStatement(object.id, of: plan)
+    }
+    let shared = request.access?.parameterized
+    guard shared != nil || request.access == nil else { return composed(request.access) }
+    let key = ObjectStatement(
+      entity: object.entity, integersAsStrings: request.integersAsStrings, rules: shared?.template)
+    return objectStatements.value(of: key) { composed(shared?.template) }
+      .bound(to: shared?.planValues ?? .none)
+  }
+}
+
+/// The key of the statement that reads an object with its default values. The object's id and the caller's
+/// values are bound.
+private struct ObjectStatement: Hashable {
+  let entity: Int
+  let integersAsStrings: Bool
+  /// The rules with parameters.
+  let rules: CallerAccess?
 }

@@ -184,6 +184,20 @@ extension FetchPlan {
     return plan
   }
 
+  /// Returns the plan of one object with its default values, as a caller reads it.
+  public static func object(
+    of entity: Int, in model: Model, for access: CallerAccess?, integersAsStrings: Bool
+  ) -> FetchPlan {
+    let resolver =
+      access.map { FetchResolver(access: $0, maxItems: 1) }
+      ?? FetchResolver(model: model, maxItems: 1)
+    return FetchPlan(
+      definition: ResultDefinition(entity: entity, predicate: .everything),
+      selection: resolver.defaultSelection(of: entity),
+      integersAsStrings: integersAsStrings
+    ).restricted(by: access)
+  }
+
   /// The plan without any caller's rules.
   public var unrestricted: FetchPlan {
     var plan = self

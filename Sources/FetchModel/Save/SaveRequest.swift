@@ -10,8 +10,10 @@ public struct SaveRequest: Sendable, Hashable {
   /// True if the request addressed a single object. Then a missing object is
   /// ``SaveError/notFound(_:)`` and a changed one ``SaveError/preconditionFailed(_:)``.
   public var isSingle: Bool
-  /// True if the result must contain the object with its default values.
+  /// True if the result must contain the object with its default values, if the caller may read it.
   public var showsObject = false
+  /// True if that object has its integers as strings.
+  public var integersAsStrings = false
   /// The caller, for the fair order of several callers' saves.
   public var caller = CallerID()
   /// The access rules of the caller; nil if none restrict the save.

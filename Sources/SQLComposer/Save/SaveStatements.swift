@@ -32,8 +32,6 @@ package final class SaveStatements: @unchecked Sendable {
   }
 
   private var texts: [Shape: String] = [:]
-  /// The statement that reads an object with its default values, by entity.
-  private var objects: [Int: FetchStatement] = [:]
   private var last: (shape: Shape, text: String)?
   private let capacity = 2_048
 
@@ -59,19 +57,6 @@ package final class SaveStatements: @unchecked Sendable {
     }
     last = (shape, text)
     return text
-  }
-}
-
-extension SaveStatements {
-  /// Reads an object with its default values.
-  package func object(_ id: ObjectID, of entity: Int, _ composer: FetchComposer) -> FetchStatement {
-    if let known = objects[entity] { return known }
-    let plan = FetchPlan(
-      definition: ResultDefinition(entity: entity, predicate: .everything),
-      selection: FetchResolver(model: composer.model, maxItems: 1).defaultSelection(of: entity))
-    let statement = composer.objectStatement(id, of: plan)
-    objects[entity] = statement
-    return statement
   }
 }
 

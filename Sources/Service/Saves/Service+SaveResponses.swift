@@ -105,11 +105,9 @@ extension Service {
   }
 
   private func plan(of object: SaveResult.Object, _ save: SaveOperation) -> FetchPlan {
-    FetchPlan(
-      definition: ResultDefinition(entity: object.entity, predicate: .everything),
-      selection: resolver(for: save.access).defaultSelection(of: object.entity),
-      integersAsStrings: save.integersAsStrings
-    ).restricted(by: save.access)
+    FetchPlan.object(
+      of: object.entity, in: store.model, for: save.access,
+      integersAsStrings: save.integersAsStrings)
   }
 
   private func location(of object: SaveResult.Object) -> String {

@@ -175,11 +175,11 @@ extension Service {
       request.isLenient = save.preferences.handling == .lenient
       return request
     }
-    if case .object = form, save.preferences.returned != .minimal, access == nil,
-      !save.integersAsStrings,
+    if case .object = form, save.preferences.returned != .minimal,
       case .success(var shown) = request
     {
       shown.showsObject = true
+      shown.integersAsStrings = save.integersAsStrings
       request = .success(shown)
     }
     if save.key == nil { _ = try request.get() }
