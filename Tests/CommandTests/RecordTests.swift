@@ -62,6 +62,11 @@ struct RecordTests {
     #expect(refused.allSatisfy { $0["caller"] == .string("none") })
     let routes = refused.compactMap { $0["route"]?.string }.sorted()
     #expect(routes == ["/v1/objects/{Entity}/{id}", "/v1/save"])
+    #expect(
+      Set(refused.map { $0["refusal"]?.string }) == [
+        "no credential", "neither a known key nor a JWT of an accepted algorithm",
+      ])
+    #expect(fetch["refusal"] == nil)
     let text = try folder.read("serve.log.err")
     for secret in ["Lima", "Vik", "s3cret", "Bearer"] { #expect(!text.contains(secret)) }
   }

@@ -13,7 +13,7 @@ package final class Authenticator: Sendable {
   package enum Result: Sendable, Equatable {
     case caller(Caller)
     /// The credential is missing, malformed, unknown, expired or revoked.
-    case refused
+    case refused(CredentialFault)
     /// The key of a JWT is being fetched; see ``JWTVerifier/whenFetched(_:)``.
     case pending
   }
@@ -96,14 +96,17 @@ extension Authenticator {
 
   /// - Parameter authorization: The header's value; nil without one.
   package func authenticate(authorization: String?) -> Result {
-    let credential = authorization.flatMap(Self.bearerToken) ?? ""
+    let token = authorization.flatMap(Self.bearerToken)
+    let credential = token ?? ""
     let digest = SHA256Digest(of: credential.utf8)
     let time = now()
     let isServerToken = isServerToken(digest)
-    let key = key(of: credential, digest, at: time)
+    let key = key(of: credential, digest)
     if isServerToken { return .caller(.serverToken) }
-    if let key { return .caller(Caller(key)) }
-    return jwt?.verify(credential, digest, at: time) ?? .refused
+    if let key, key.isValid(at: time) { return .caller(Caller(key)) }
+    let result = jwt?.verify(credential, digest, at: time) ?? .refused(.unknown)
+    guard case .refused(.unknown) = result else { return result }
+    return .refused(token == nil ? .missing : key == nil ? .unknown : .ended)
   }
 
   private static func bearerToken(_ header: String) -> String? {
@@ -118,15 +121,12 @@ extension Authenticator {
     return isEqual && serverToken != nil
   }
 
-  /// Returns the valid API key with this text.
-  private func key(
-    of credential: String, _ digest: SHA256Digest, at time: Double
-  ) -> APIKeyRecord? {
+  /// Returns the API key with this text, also if it has expired.
+  private func key(of credential: String, _ digest: SHA256Digest) -> APIKeyRecord? {
     let id = APIKey.id(of: credential) ?? ""
     let found = keys.withLock { $0.byID[id] }
     let isEqual = Self.isEqual(digest, found?.digest ?? [])
-    guard isEqual, let found, found.isValid(at: time) else { return nil }
-    return found
+    return isEqual ? found : nil
   }
 
   /// Takes a time that does not depend on where the hashes differ, nor on `stored`'s length.

@@ -59,17 +59,25 @@ package struct JWTRules: Sendable {
     self.rolesClaim = rolesClaim
   }
 
-  /// Returns the caller with these claims; nil if they do not hold at `time`, or if `sub` is not a text.
+  /// Returns the caller with these claims.
   ///
-  /// - Parameter key: the key that verified the token.
-  func caller(_ claims: JSON, of key: JWTKey?, at time: Double) -> Caller? {
-    guard let expires = Self.date(claims["exp"], absent: .infinity),
+  /// - Parameters:
+  ///   - claims: nil if they are no JSON object.
+  ///   - key: the key that verified the token.
+  /// - Throws: The first fault, if they do not hold at `time`.
+  func caller(
+    _ claims: JSON?, of key: JWTKey?, at time: Double
+  ) throws(CredentialFault) -> Caller {
+    guard let claims, let expires = Self.date(claims["exp"], absent: .infinity),
       let begins = Self.date(claims["nbf"], absent: -.infinity),
-      time < expires + JWTVerifier.clockSkew, time >= begins - JWTVerifier.clockSkew,
-      issuer.map({ claims["iss"] == .string($0) }) ?? true,
-      audience.map({ Self.texts(claims["aud"]).contains($0) }) ?? true,
       claims["sub"].map({ $0.string != nil }) ?? true
-    else { return nil }
+    else { throw .wrongForm }
+    guard time < expires + JWTVerifier.clockSkew else { throw .expired }
+    guard time >= begins - JWTVerifier.clockSkew else { throw .notYetValid }
+    guard issuer.map({ claims["iss"] == .string($0) }) ?? true else { throw .wrongIssuer }
+    guard audience.map({ Self.texts(claims["aud"]).contains($0) }) ?? true else {
+      throw .wrongAudience
+    }
     let userID = claims["sub"]?.string
     var caller = Caller(
       kind: .jwt(key: key?.fingerprint ?? []), scopes: Self.scopes(claims["scope"]),

@@ -85,11 +85,15 @@ package final class JWTVerifier: Sendable {
     }
     if let known, time < known.expires + Self.clockSkew { return .caller(known) }
     let keys = ownKeys + fetched
-    guard let token = JSONWebToken(text) else { return refuse(keys, at: time) }
+    guard let token = JSONWebToken(text) else { return refuse(.unknown, keys, at: time) }
     let fitting = keys.filter { $0.fits(token) }.prefix(Self.maxTries)
-    if let caller = caller(of: token, fitting, at: time) {
+    let fault: CredentialFault
+    do throws(CredentialFault) {
+      let caller = try caller(of: token, fitting, at: time)
       keep(caller, digest, bytes: text.utf8.count, verifiedAfter: lastFetch)
       return .caller(caller)
+    } catch {
+      fault = error
     }
     let isKnownKey = token.keyID.map { id in keys.contains { $0.id == id } } ?? !fitting.isEmpty
     if !isKnownKey {
@@ -97,25 +101,30 @@ package final class JWTVerifier: Sendable {
       // Keys may have arrived since they were read above.
       if state.withLock({ $0.lastFetch }) != lastFetch { return verify(text, digest, at: time) }
     }
-    return fitting.isEmpty ? refuse(keys, at: time) : .refused
+    return fitting.isEmpty ? refuse(.noFittingKey, keys, at: time) : .refused(fault)
   }
 
   /// Verifies the signature, and checks the claims also where the signature is wrong: both refusals
   /// take the same time.
   private func caller(
     of token: JSONWebToken, _ keys: ArraySlice<JWTKey>, at time: Double
-  ) -> Caller? {
+  ) throws(CredentialFault) -> Caller {
     let key = keys.first { $0.verify(token.signature, signs: token.signedText) }
-    let caller = token.claims.flatMap { rules.caller($0, of: key, at: time) }
-    return key == nil ? nil : caller
+    let caller = Result { () throws(CredentialFault) in
+      try rules.caller(token.claims, of: key, at: time)
+    }
+    if key == nil { throw .wrongSignature }
+    return try caller.get()
   }
 
   /// Refuses a text without a signature to verify, in the time that refusing a JWT takes.
-  private func refuse(_ keys: [JWTKey], at time: Double) -> Authenticator.Result {
+  private func refuse(
+    _ fault: CredentialFault, _ keys: [JWTKey], at time: Double
+  ) -> Authenticator.Result {
     if let key = keys.first, let dummy = JSONWebToken(key.dummyToken) {
-      _ = caller(of: dummy, [key], at: time)
+      _ = try? caller(of: dummy, [key], at: time)
     }
-    return .refused
+    return .refused(fault)
   }
 
   /// Keeps a verified token, unless keys were fetched since: its own may have been withdrawn.

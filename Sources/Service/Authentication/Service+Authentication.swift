@@ -31,7 +31,7 @@ extension Service {
   func authenticate(_ request: HTTPRequest) -> Authenticator.Result {
     let result = authenticator.authenticate(request)
     guard result == .caller(Caller.visitor), !hasAccessRules else { return result }
-    return .refused
+    return .refused(.missing)
   }
 }
 

@@ -11,6 +11,7 @@ final class RequestTracker: ExchangeAttachment {
     var route = Route.unrouted
     /// The name of the credential, `anonymous`, or `none` for a credential that is not accepted.
     var caller = "none"
+    var fault: CredentialFault?
     /// The caller's account in the quotas; nil until the request is authenticated.
     var account: String?
     var items: Int?
@@ -50,6 +51,8 @@ final class RequestTracker: ExchangeAttachment {
     }
   }
 
+  func record(_ fault: CredentialFault) { state.withLock { $0.fault = fault } }
+
   func record(items: Int?) { state.withLock { $0.items = items } }
 
   /// Records the token that a response contains.
@@ -87,6 +90,9 @@ final class RequestTracker: ExchangeAttachment {
     var metadata = Self.metadata(completion)
     metadata["route"] = "\(state.route.template)"
     metadata["caller"] = "\(state.caller)"
+    if completion.status == 401, let fault = state.fault {
+      metadata["refusal"] = "\(fault.rawValue)"
+    }
     if let items = state.items { metadata["items"] = .stringConvertible(items) }
     if let token = state.token { metadata["token"] = "\(token)" }
     logger.info("request", metadata: metadata)

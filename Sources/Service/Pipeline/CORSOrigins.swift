@@ -56,7 +56,7 @@ struct CORSOrigins: Sendable {
 
   private static func headers(allowing origin: String) -> Headers {
     let exposed =
-      "LiveFetch-Token, ETag, Location, Allow, Retry-After, Accept-Ranges, Content-Range, "
+      "LiveFetch-Token, ETag, Location, Allow, Date, Retry-After, Accept-Ranges, Content-Range, "
       + "Idempotency-Replayed, Preference-Applied, RateLimit, RateLimit-Policy, Server-Timing, "
       + "WWW-Authenticate, X-Request-Id"
     let headers = [

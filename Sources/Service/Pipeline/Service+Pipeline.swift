@@ -21,7 +21,7 @@ extension Service {
     do throws(Problem) {
       switch authenticate(request) {
       case .caller(let caller): context.caller = caller
-      case .refused: break
+      case .refused(let fault): context.tracker?.record(fault)
       case .pending:
         authenticator.jwt?.whenFetched { [self] in handle(request, exchange, attempt: attempt) }
         return
@@ -59,7 +59,7 @@ extension Service {
     do throws(Problem) {
       switch authenticate(head) {
       case .caller(let caller): context.caller = caller
-      case .refused: break
+      case .refused(let fault): context.tracker?.record(fault)
       // The request is authenticated once its body is read and the key was fetched.
       case .pending where head.hasBody(ofAtMost: Self.maxPendingBytes):
         (context.caller, context.isCallerPending) = (.anonymous, true)

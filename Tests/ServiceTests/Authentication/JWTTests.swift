@@ -160,6 +160,27 @@ struct JWTTests {
     #expect(authenticate(authenticator, try signer.token(claims)) == nil)
   }
 
+  @Test(
+    "The reason of a refusal is known to the log",
+    arguments: [
+      (#"{"exp":1899999970}"#, .expired), (#"{"nbf":1900000031}"#, .notYetValid),
+      (#"{"exp":"1900000060"}"#, .wrongForm), (#"[]"#, .wrongForm), (#"{"sub":7}"#, .wrongForm),
+      (#"{"iss":"other","aud":"shop"}"#, .wrongIssuer), (#"{"iss":"https://login"}"#, .wrongAudience),
+      (#"{"iss":"https://login","aud":["x"]}"#, .wrongAudience),
+    ] as [(String, CredentialFault)])
+  func reasons(claims: String, fault: CredentialFault) async throws {
+    let signer = try await Self.hs256()
+    let authenticator = try await Self.authenticator(
+      [signer.file], rules: JWTRules(issuer: "https://login", audience: "shop"))
+    let token = try signer.token(claims)
+    #expect(authenticator.authenticate(authorization: "Bearer \(token)") == .refused(fault))
+    #expect(
+      authenticator.authenticate(authorization: "Bearer \(token.dropLast(2))AA")
+        == .refused(.wrongSignature))
+    #expect(authenticator.authenticate(authorization: "Basic x") == .refused(.missing))
+    #expect(authenticator.authenticate(authorization: "Bearer x") == .refused(.unknown))
+  }
+
   @Test("Issuer and audience must fit where they are given")
   func issuerAndAudience() async throws {
     let signer = try await Self.es256()
