@@ -2,7 +2,7 @@
 
 import { h, replace } from './dom.js';
 import { dateParts } from './group-request.js';
-import { isDescending, sortTerms, sortText } from './sort-terms.js';
+import { isDescending, sortTerms, sortText, withoutOptions } from './sort-terms.js';
 
 export class Controls {
   #parent;
@@ -36,17 +36,17 @@ export class Controls {
     const chips = keys.map(({ text, isDown }, index) => this.#chip(text, isDown,
       () => change(terms.with(index, isDown ? text : `-${text}`)),
       () => change(terms.toSpliced(index, 1))));
-    const free = paths.filter(({ path }) => !keys.some(({ text }) => pathOf(text) === path));
+    const free = paths.filter(({ path }) => !keys.some(({ text }) => withoutOptions(text) === path));
     return h('div', { class: 'control' }, h('span', { class: 'name' }, 'sort'), chips,
       adder('Add a sort key', free.map(({ path }) => ({ text: path, name: path })), (path) => change([...terms, path])));
   }
 
   #chip(text, isDown, turn, remove) {
-    const label = `${pathOf(text)}, ${isDown ? 'descending' : 'ascending'}`;
+    const label = `${withoutOptions(text)}, ${isDown ? 'descending' : 'ascending'}`;
     return h('span', { class: 'chip' },
       h('button', { onclick: turn, 'aria-label': `${label}; reverse` },
         text, h('span', { class: 'arrow' }, isDown ? '↓' : '↑')),
-      h('button', { class: 'remove', onclick: remove, 'aria-label': `Remove ${pathOf(text)}` }, '×'));
+      h('button', { class: 'remove', onclick: remove, 'aria-label': `Remove ${withoutOptions(text)}` }, '×'));
   }
 
   // MARK: Section
@@ -89,8 +89,6 @@ export class Controls {
 export const adder = (label, choices, add) => h('span', { class: 'adder' },
   h('select', { 'aria-label': label, onchange: ({ target }) => add(target.value) },
     h('option', { value: '', disabled: true, selected: true }, ''), choices.map(({ text, name }) => h('option', { value: text }, name))));
-
-const pathOf = (text) => text.split(':')[0];
 
 function partsOf(path, type) {
   if (type === 'string') return [`${path}:initial`];

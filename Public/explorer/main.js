@@ -1,4 +1,4 @@
-// Starts the explorer: the model, the view in the address, the feed of saves.
+// Starts the explorer: fetches the model, shows the view that the address names, and follows the feed of saves.
 
 import { connect } from '../livefetch.js';
 import * as address from './address.js';
@@ -16,17 +16,21 @@ startTheme();
 startTooltips();
 const closeDrawers = startDrawers();
 
-/** The page asks for a token only where the server needs one. */
+/** Sends the token of this tab, if there is one. `load` asks for a token only if the server refuses. */
 const client = connect('', { token });
 startLinks(client.transport);
 
-/** The scopes of the token; all of them on a server that needs none. */
-const granted = async () =>
+/** Resolves to the scopes of the token; to all of them without a token. */
+const grantedScopes = async () =>
   (token() === null ? { read: true, write: true, admin: true } : scopes(client.transport));
 
+/**
+ * Fetches the model, the answer of `GET /v1` and the scopes. Asks for a token if the server refuses the requests,
+ * and repeats them after a transient error. Throws every other error.
+ */
 async function load() {
   try {
-    return await Promise.all([client.model(), client.about(), granted()]);
+    return await Promise.all([client.model(), client.about(), grantedScopes()]);
   } catch (error) {
     if (error.status === 401 || error.status === 403) {
       showConnection('unauthorized');
@@ -40,18 +44,18 @@ async function load() {
   }
 }
 
-/** The file's name, where the server gives it, its kind and the version. */
-function describe({ database, store, version, readOnly }) {
+/** Shows the name of the file or database if the server reports it, the kind of store, and the server's version. */
+function showStore({ database, store, version, readOnly }) {
   const parts = [database, `${store}${readOnly ? ', read only' : ''}`, `version ${version}`];
   document.getElementById('store').textContent = parts.filter(Boolean).join(' · ');
 }
 
-const [model, about, may] = await load();
+const [model, about, granted] = await load();
 const schema = new Schema(model, browserStorage);
 schema.isSample = about.sample;
-const page = new Page(schema, { client, closeDrawers, about, mayWrite: may.write });
-showSession(may, () => page.editing.leave());
-describe(about);
+const page = new Page(schema, { client, closeDrawers, about, mayWrite: granted.write });
+showSession(granted, () => page.editing.leave());
+showStore(about);
 document.getElementById('todo-link').hidden = !schema.isSample || !todoEntity(schema.entities);
 
 const fromAddress = () => address.read() ?? address.initial(schema);
@@ -65,7 +69,8 @@ startKeys({
 /** For the console: `livefetch.client.update('City', 1850147, { population: 1 })`. */
 globalThis.livefetch = { client, page };
 if (!about.readOnly) {
-  watchSaves(client, about.token, { onReset: (...news) => page.renewed(...news),
+  watchSaves(client, about.token, {
+    onReset: (newAbout, isSchemaChange) => page.renewed(newAbout, isSchemaChange),
     onUnauthorized: () => page.renew(),
     onSaves: (saves) => {
       page.inspector.savesChart.count(saves.length);

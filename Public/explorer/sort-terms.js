@@ -1,7 +1,8 @@
-// The sort of a view: a comma list, as the address and the API have it; as JSON where a column's name contains
-// a comma.
+// The sort of a view: text, which the address holds too, and the terms in it. A term is a path, behind a minus if it
+// is descending, and may have options: `name`, `-population`, `name:cd`. The text is a comma list, as in the API;
+// it is a JSON array if a term contains a comma or begins with a bracket.
 
-/** The terms of a view's sort. */
+/** Returns the terms in the text of a sort; none if the text is not valid JSON. */
 export function sortTerms(sort) {
   if (!sort.startsWith('[')) return sort.split(',').filter(Boolean);
   try {
@@ -11,12 +12,12 @@ export function sortTerms(sort) {
   }
 }
 
-/** The text of terms. */
+/** Returns the text of a sort. */
 export function sortText(terms) {
   return terms.some((term) => /^\[|,/.test(term)) ? JSON.stringify(terms) : terms.join(',');
 }
 
-/** `ascending` or `descending` where a term sorts by a path, with or without options behind it; otherwise null. */
+/** Returns `ascending` or `descending` if a term sorts by `path`, with or without options; null otherwise. */
 export function directionOf(term, path) {
   const begins = (text) => term === text || term.startsWith(`${text}:`);
   return begins(path) ? 'ascending' : begins(`-${path}`) ? 'descending' : null;
@@ -24,8 +25,14 @@ export function directionOf(term, path) {
 
 export const sortsBy = (term, path) => directionOf(term, path) !== null;
 
-const pathOf = (term) => term.split(':')[0];
+/** Returns a term without its options. */
+export const withoutOptions = (term) => term.split(':')[0];
 
-/** True if a term is descending. A minus may be part of a column's name: then no other column has the name without it. */
+/**
+ * True if a term is descending: it begins with a minus that is not part of a column's name. If both `-name` and `name`
+ * are columns, the term `-name` is descending.
+ *
+ * @param paths the paths by which the entity can be sorted.
+ */
 export const isDescending = (term, paths) =>
-  term.startsWith('-') && (!paths.includes(pathOf(term)) || paths.includes(pathOf(term.slice(1))));
+  term.startsWith('-') && (!paths.includes(withoutOptions(term)) || paths.includes(withoutOptions(term.slice(1))));
