@@ -1,6 +1,6 @@
-// A store, a service and an HTTP server, from the first connection to the last answer.
+// Opens a store, serves it over HTTP until a signal arrives, and shuts down within `--shutdown-timeout`. Promises:
+// every request gets its response, except those that are unfinished when that time has passed.
 
-import ArgumentParser
 import FetchModel
 import Foundation
 import LiveFetchHTTPServer
@@ -11,7 +11,7 @@ import Synchronization
 
 /// Serves one store until the process receives SIGTERM or SIGINT.
 struct Server {
-  /// True while requests are served.
+  /// True while requests are served. Then ``printError(_:)`` does not block.
   static let isRunning = Atomic(false)
 
   let source: StoreLocation
@@ -26,17 +26,16 @@ struct Server {
     for warning in options.warnings { printError(warning) }
     DescriptorLimit.raise()
     TerminationSignal.ignoreOthers()
-    // Before the file is opened, which changes it.
+    // Before the file is opened, which changes it: if the port is in use, the file stays unchanged.
     let listener = try listen()
     try options.openAudit()
     let store = try TerminationSignal.exitingOnSignal { try openStore() }
-    // An error while the file is opened is printed once, by the refusal.
+    // After the file was opened: `openStore` prints the error that it throws.
     if let path = source.path { FailureMessages.begin(path) }
-    // The address, once the server listens; every reopened store announces it.
+    // nil until the server listens. Each opening of the file announces the address to other programs.
     let address = SharedValue<String?>(nil)
     let host: ServiceHost
     let http: HTTPServer
-    let backups: ScheduledBackups?
     do {
       host = try serve(store, at: address)
       http = try HTTPServer(options.http, listener: listener, handler: host)
@@ -45,7 +44,7 @@ struct Server {
       store.close()
       throw failure(Self.describe(error, options), .unavailable)
     }
-    backups = source.path.flatMap { options.backups(of: $0, host.metrics) }
+    let backups = source.path.flatMap { options.backups(of: $0, host.metrics) }
     do {
       try backups?.begin()
     } catch {
@@ -62,7 +61,8 @@ struct Server {
     shutDown(host, http, reload)
   }
 
-  /// Shuts down within the time limit. Requests that are unanswered by then lose their connections.
+  /// Shuts down. If that takes longer than the time limit, the process exits, and unfinished requests get no
+  /// response.
   private func shutDown(_ host: ServiceHost, _ http: HTTPServer, _ reload: SettingsReload) {
     let limit = options.shutdownTimeout
     Thread.detachNewThread {
@@ -139,20 +139,23 @@ struct Server {
   }
 }
 
-/// Prints failures of the file and its disk on standard error.
+/// Prints failures of the served file and its disk on standard error.
 private enum FailureMessages {
   /// Seconds before the same message is printed again: every query may find the same damage.
   private static let pause: UInt64 = 60
+  /// The maximum number of messages whose times are kept.
+  private static let maxKept = 100
 
   static func begin(_ path: String) {
-    // Protects the times at which each was printed last.
+    // Protects the times at which the messages were printed last, in seconds.
     let last = Mutex<[String: UInt64]>([:])
     SQLiteStore.onFailingFile { failure in
       let text = text(failure, path)
       let now = DispatchTime.now().uptimeNanoseconds / 1_000_000_000
       let isNew = last.withLock { last in
         if let before = last[text], now < before + pause { return false }
-        last[text] = last.count < 100 ? now : nil
+        if last.count >= maxKept { last = [:] }
+        last[text] = now
         return true
       }
       if isNew { printError("\(path): \(text)") }
@@ -165,45 +168,5 @@ private enum FailureMessages {
     case .lostLog(let text): text
     case .changed(let text): "\(text) Saves are refused until the file can be used again."
     }
-  }
-}
-
-extension StoreError {
-  /// A phrase for users.
-  var message: String {
-    switch self {
-    case .unusable(let reason), .damaged(let reason), .inUse(let reason): reason
-    case .busy: "another process has it locked"
-    case .overloaded: "too much waits already"
-    case .shuttingDown: "the store is being closed"
-    case .diskFull: "the disk is full"
-    case .readOnly: "it is read only, or the user or role lacks a right to it"
-    case .schemaChanged(let entity):
-      entity.isEmpty ? "its tables have changed" : "the table of \(entity) has changed"
-    case .queryTimeout, .tooSlow: "a query took too long"
-    case .answerTooLarge(let limit): "an answer has more than \(limit) bytes"
-    case .tooManyTables: "a query joins too many tables"
-    case .unsupported(let feature): "\(feature) is not available"
-    case .storageFailed(let reason), .failed(let reason): reason
-    }
-  }
-
-  /// Prints the error with the name of the file that it concerns.
-  func failure(_ path: String) -> ExitCode { refuse("\(path): \(message)", exitStatus) }
-
-  var exitStatus: ExitStatus {
-    switch self {
-    case .unusable, .damaged, .inUse, .busy, .schemaChanged: .unusableStore
-    default: .failed
-    }
-  }
-}
-
-/// Runs `body`. A store's error in it is printed with `path` and ends the command.
-func reportingErrors<Result>(of path: String, _ body: () throws -> Result) throws -> Result {
-  do {
-    return try body()
-  } catch let error as StoreError {
-    throw error.failure(path)
   }
 }

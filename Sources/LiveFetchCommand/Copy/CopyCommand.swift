@@ -1,4 +1,6 @@
-// `livefetch copy SOURCE DESTINATION`
+// `livefetch copy SOURCE DESTINATION`: a file or database with a model → a new store of the other kind, with the
+// same objects, ids and keys. Promises: the command succeeds only if all objects that it reads back from the
+// destination equal those that it read from the source. If writing fails, the destination stays as it was.
 
 import ArgumentParser
 import Bytes
@@ -13,10 +15,10 @@ struct CopyCommand: ParsableCommand {
     commandName: "copy",
     abstract: "Copy a file to a PostgreSQL database, or a database to a file.",
     discussion: """
-      Copies every object with its id, the model, the idempotency keys and the API keys, then reads both \
-      stores and compares their objects. Dates are copied to the microsecond, UUIDs in lower \
-      case. One snapshot is copied, regardless of concurrent writes: stop \
-      the writers first if nothing may be left behind. Tokens of one store do not continue at the other.
+      Copies every object with its id, the model, the idempotency keys and the API keys, then \
+      reads the copy and compares its objects. Dates are copied to the microsecond, UUIDs in lower \
+      case. The objects are those of one snapshot: later saves are not copied, so stop the \
+      writers first. Tokens of one store are not valid at the other.
 
       The source must store a model; `livefetch serve FILE --model MODEL` stores one.
 
@@ -39,7 +41,7 @@ struct CopyCommand: ParsableCommand {
       throw failure("\(source.name): the store contains no model", .unusableStore)
     }
     let state = try reportingErrors(of: source.name) { try source.copiedState(of: model) }
-    let copied = try copyObjects(of: model, state, from: source, to: destination)
+    let copied = try copyStore(model, state, from: source, to: destination)
     try compare(copied, of: model, from: source, with: destination)
     guard !quiet else { return }
     for objects in copied {
@@ -51,6 +53,7 @@ struct CopyCommand: ParsableCommand {
     )
   }
 
+  /// Refuses two stores of one kind, and an existing file as the destination.
   private static func check(_ source: StoreLocation, _ destination: StoreLocation) throws {
     switch (source, destination) {
     case (.file, .file):
@@ -64,15 +67,16 @@ struct CopyCommand: ParsableCommand {
     }
   }
 
-  private func copyObjects(
-    of model: ModelFile, _ state: CopiedState, from source: StoreLocation,
+  /// Makes the destination and writes everything to it. Removes what was written after an error.
+  private func copyStore(
+    _ model: ModelFile, _ state: CopiedState, from source: StoreLocation,
     to destination: StoreLocation
   ) throws -> [CopiedObjects] {
     let writer = try reportingErrors(of: destination.name) {
       try destination.beginCopy(of: model)
     }
     do {
-      let copied = try objects(of: source, model) { items, entity in
+      let copied = try readObjects(of: source, model) { items, entity in
         try reportingErrors(of: destination.name) { try writer.write(items, of: entity) }
       }
       try reportingErrors(of: destination.name) { try writer.finish(state) }
@@ -88,7 +92,7 @@ struct CopyCommand: ParsableCommand {
     _ copied: [CopiedObjects], of model: ModelFile, from source: StoreLocation,
     with destination: StoreLocation
   ) throws {
-    let written = try objects(of: destination, model) { _, _ in }
+    let written = try readObjects(of: destination, model) { _, _ in }
     for (copied, written) in zip(copied, written) where copied != written {
       throw failure(
         "\(destination.name): the objects of \(copied.entity) are not those of \(source.name): "
@@ -96,10 +100,14 @@ struct CopyCommand: ParsableCommand {
     }
   }
 
-  /// Reads every object of a store in one snapshot.
-  private func objects(
+  /// Reads every object of a store in one snapshot, and shows the progress. Returns the number and the hash of
+  /// the objects of each entity, in the order of the model.
+  ///
+  /// - Parameter body: Receives up to 1,000 objects and the name of their entity.
+  private func readObjects(
     of store: StoreLocation, _ file: ModelFile, _ body: ([JSON], String) throws -> Void
   ) throws -> [CopiedObjects] {
+    // A day, in seconds.
     let opened = try store.openToRead(timeout: 86_400)
     defer { opened.close() }
     var bar = ProgressBar(store.name)
@@ -112,12 +120,12 @@ struct CopyCommand: ParsableCommand {
             let decimals = file.attributes(of: entity.name).filter { $0.storedType == .decimal }
               .map(\.name)
             var objects = CopiedObjects(entity: entity.name)
-            try transaction.forEachPage(of: plan, in: opened.model) { snapshot in
-              let items = FetchResult.sections(snapshot).flatMap(\.items)
+            try transaction.forEachPage(of: plan, in: opened.model) { page in
+              let items = FetchResult.sections(page).flatMap(\.items)
                 .map { file.copied($0, of: entity.name) }
               objects.add(items, decimals: decimals)
               try body(items, entity.name)
-              if !quiet { bar.show(objects, of: snapshot["total"]?.integer) }
+              if !quiet { bar.show(objects, of: page["total"]?.integer) }
             }
             return objects
           }
@@ -126,6 +134,7 @@ struct CopyCommand: ParsableCommand {
     }
   }
 
+  /// Returns the fetch of the copied properties of an entity's own objects, without those of subentities, by id.
   private static func plan(
     of entity: String, _ file: ModelFile, _ model: Model
   ) throws -> FetchPlan {
@@ -138,7 +147,7 @@ struct CopyCommand: ParsableCommand {
   }
 }
 
-/// The objects of an entity: their number and their hash.
+/// The number of an entity's objects, and a hash of these in their order.
 private struct CopiedObjects: Equatable {
   let entity: String
   private(set) var count = 0
@@ -146,8 +155,8 @@ private struct CopiedObjects: Equatable {
 
   init(entity: String) { self.entity = entity }
 
-  /// - Parameter decimals: the attributes whose values are compared as numbers: `1e-05` in a file is
-  ///   `0.00001` in a database.
+  /// - Parameter decimals: The decimal attributes, whose values are compared as numbers: `1e-05` in a file
+  ///   equals `0.00001` in a database.
   mutating func add(_ items: [JSON], decimals: [String]) {
     count += items.count
     var text: [UInt8] = []
@@ -155,6 +164,7 @@ private struct CopiedObjects: Equatable {
     hash.combine(text)
   }
 
+  /// Returns an object in which equal decimals have equal text.
   private static func withEqualDecimals(_ item: JSON, _ decimals: [String]) -> JSON {
     guard case .object(let members) = item, !decimals.isEmpty else { return item }
     return .object(
