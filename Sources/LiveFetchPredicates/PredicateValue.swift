@@ -1,11 +1,11 @@
-// Swift values that predicates compare with, as literals.
+// Swift values → the literals of predicates that compare with them.
 
 import Bytes
 import FetchModel
 
 /// A type whose values may occur in a predicate.
 public protocol PredicateValue: Sendable {
-  /// A value in a predicate's text.
+  /// A constant in the syntax tree of a predicate.
   typealias Literal = FetchModel.Literal
   /// The value as it is written in a predicate.
   var literal: Literal { get }
@@ -14,10 +14,11 @@ public protocol PredicateValue: Sendable {
 /// A type whose values have an order. Only these may be compared with `<`, `>` and BETWEEN.
 public protocol OrderedPredicateValue: PredicateValue {}
 
-/// Numbers, which can be calculated with.
+/// A number type. Only its values may be operands of arithmetic.
 public protocol NumericPredicateValue: OrderedPredicateValue {}
 
 extension NumericPredicateValue where Self: BinaryInteger {
+  /// The integer; the nearest double if it is outside the range of Int64.
   public var literal: Literal {
     Int64(exactly: self).map { .integer($0) } ?? .double(Double(self))
   }
@@ -29,12 +30,12 @@ extension Int32: NumericPredicateValue {}
 extension Int16: NumericPredicateValue {}
 
 extension Double: NumericPredicateValue {
-  /// The number. NaN, which equals nothing, is refused by its name when the predicate is used.
+  /// The number. A predicate with NaN is refused when it is used: NaN equals no value.
   public var literal: Literal { .double(self) }
 }
 
 extension Float: NumericPredicateValue {
-  /// The number. NaN, which equals nothing, is refused by its name when the predicate is used.
+  /// The number. A predicate with NaN is refused when it is used: NaN equals no value.
   public var literal: Literal { Double(self).literal }
 }
 
@@ -51,7 +52,7 @@ extension Instant: OrderedPredicateValue {
   public var literal: Literal { .string(iso8601) }
 }
 
-/// A value that compares with an object: its id, written as a number or as text.
+/// A value that is compared with an object: the object's id.
 public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
   ExpressibleByStringLiteral
 {
@@ -60,9 +61,9 @@ public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
 
   /// Makes the value of an id.
   public init(_ id: ObjectID) { self.id = id }
-  /// Makes the value of an id that is a number.
+  /// Makes the value of an integer id.
   public init(integerLiteral value: Int64) { id = .integer(value) }
-  /// Makes the value of an id that is a text.
+  /// Makes the value of a text id.
   public init(stringLiteral value: String) { id = .text(value) }
 
   public var literal: Literal {

@@ -1,12 +1,13 @@
-// The writing half of the store: saves enter; their results leave after the commit. The protocol `Store`
-// documents the public methods.
+// Saves → their results, after the commit. The protocol `Store` documents the methods without a comment.
 
 import FetchModel
 
 extension PostgresStore {
-  /// Makes the save of a `POST /v1/save` body in a database, which gets a history if it has none.
+  /// Executes the save in the body of a `POST /v1/save` request. The database gets a history if it has none.
+  /// Blocks the thread.
   ///
   /// - Parameter target: as for ``init(_:options:)``.
+  /// - Throws: ``SaveError``, for example `store(.readOnly)` if the role may not write.
   public static func save(_ body: JSON, to target: String) throws(SaveError) -> SaveResult {
     let store: PostgresStore
     do throws(StoreError) { store = try PostgresStore(target) } catch { throw .store(error) }
@@ -32,6 +33,7 @@ extension PostgresStore {
     saves.save(request, once: once, completion: checkingSchema(completion))
   }
 
+  /// Returns a completion that also lets the store look for a changed schema after a save failed because of one.
   private func checkingSchema<Value>(
     _ completion: @escaping @Sendable (Result<Value, SaveError>) -> Void
   ) -> @Sendable (Result<Value, SaveError>) -> Void {
@@ -51,7 +53,8 @@ extension PostgresStore {
     saves?.end(cancellingRunning: cancellingRunning)
   }
 
-  /// Notifies the observers of a commit of this process without waiting for the next poll.
+  /// Records the token of a commit of this process, and notifies the observers without waiting for the next
+  /// poll.
   func recordSave(_ token: Token) {
     newest.record(token)
     watch.recordCommit()

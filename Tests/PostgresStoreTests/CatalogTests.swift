@@ -1,4 +1,4 @@
-// The system catalog of real tables.
+// What the reader of the system catalog returns for the tables of a database.
 
 import FetchModel
 import SQLComposer
@@ -9,13 +9,14 @@ import Testing
 
 @Suite(.mayBlock)
 struct CatalogTests {
+  /// Returns the catalog of a new database in which `script` was executed.
   private static func catalog(_ script: String) throws -> Catalog {
     try withDatabase(script) { connection, _ in
       try CatalogReader(connection: connection).read()
     }
   }
 
-  @Test("columns have their base types, and defaults, identities and generated values are known")
+  @Test("columns have the types behind their domains; defaults and generated values are known")
   func columns() throws {
     let catalog = try Self.catalog(
       """
@@ -47,7 +48,7 @@ struct CatalogTests {
     #expect(table.columns.filter(\.hasDefault).map(\.name) == ["id", "i", "g"])
   }
 
-  @Test("keys have their columns in their order, and unique keys of nullable columns are no ids")
+  @Test("the key is the primary key, or a unique key without nullable columns, in its order")
   func keys() throws {
     let catalog = try Self.catalog(
       """
@@ -105,13 +106,12 @@ struct CatalogTests {
   }
 
   @Test(
-    "names of any characters stay identifiers",
+    "a table is tracked whatever characters its name and its column's name have",
     arguments: ["\"", "'", "%s", "\"\u{301}", "a\\\"", "{,}"])
   func names(_ name: String) throws {
     try withDatabase { connection, _ in
       try connection.execute("CREATE TABLE \(quoted(name)) (\(quoted(name)) text PRIMARY KEY)")
-      let history = PostgresHistory.self
-      let table = try #require(try history.install(on: connection).tracked.first)
+      let table = try #require(try PostgresHistory.install(on: connection).tracked.first)
       let start = try position(connection)
       try connection.execute("INSERT INTO \(table.quotedName) VALUES (\(literal(name)))")
       #expect(
@@ -119,7 +119,7 @@ struct CatalogTests {
           [.text(name)]: Optional<[PostgresValue]>.none
         ])
       try connection.execute("TRUNCATE \(table.quotedName)")
-      #expect(try history.isIntact(on: connection))
+      #expect(try PostgresHistory.isIntact(on: connection))
     }
   }
 }

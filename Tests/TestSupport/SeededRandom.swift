@@ -1,8 +1,8 @@
 // Random numbers for generated test cases: the same seed gives the same sequence on every machine.
 
-/// Random numbers that a printed seed reproduces (SplitMix64).
+/// A generator of random numbers that a seed reproduces (SplitMix64).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
-  /// The number to print with a failure.
+  /// The seed. Print it with a failure, so that the case can be generated again.
   public let seed: UInt64
   private var state: UInt64
 
@@ -23,26 +23,27 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// Makes test cases from a sequence of random numbers.
+/// A type that generates test cases from random numbers.
 public protocol SeededCaseGenerator {
   var random: SeededRandom { get set }
 }
 
 extension SeededCaseGenerator {
-  /// A random number within `range`.
+  /// Returns a random number in `range`.
   public mutating func number(_ range: ClosedRange<Int>) -> Int {
     .random(in: range, using: &random)
   }
 
-  /// True with the probability 1 / `count`.
+  /// Returns true with the probability 1 / `count`.
   public mutating func oneIn(_ count: Int) -> Bool { number(1...count) == 1 }
 
-  /// A random element of `choices`, which must not be empty.
+  /// Returns a random element of `choices`, which must not be empty.
   public mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
     choices[number(0...choices.count - 1)]
   }
 }
 
+/// For tests without a generator of their own.
 extension SeededRandom: SeededCaseGenerator {
   public var random: SeededRandom {
     get { self }

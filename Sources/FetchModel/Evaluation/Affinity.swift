@@ -1,5 +1,5 @@
 // SQLite's type affinity and its effect on comparisons: a comparison with a numeric column converts
-// numeric text to numbers, one with a text column converts numbers to text.
+// numeric text to numbers; one of a text column with a value that is no column converts numbers to text.
 
 /// A column's type affinity.
 public enum Affinity: String, Sendable, Hashable {
@@ -15,40 +15,42 @@ public enum Affinity: String, Sendable, Hashable {
 
   /// The affinity applied to both operands of a comparison; nil for none.
   ///
-  /// - Parameters: the affinities of the operands; nil for an operand that is not a column.
+  /// - Parameters:
+  ///   - left: The affinity of the left operand; nil if it is not a column.
+  ///   - right: The same of the right operand.
   public static func ofComparison(_ left: Affinity?, _ right: Affinity?) -> Affinity? {
     if left?.isNumeric == true || right?.isNumeric == true { return .numeric }
     guard left == .text || right == .text else { return nil }
-    // Two text columns are compared without conversion.
+    // SQLite converts nothing if both are columns and neither is numeric.
     return left == nil || right == nil ? .text : nil
   }
 }
 
 extension StoredValue {
-  /// This value converted by `affinity`; nil if only the store can convert it exactly, between
-  /// decimal digits and doubles.
+  /// Returns this value as `affinity` converts it; nil if the conversion is one between text and a double,
+  /// which only the store does exactly.
   public func converted(by affinity: Affinity?) -> StoredValue? {
     switch (affinity, self) {
     case (.text, .integer(let integer)): .text(String(integer))
     case (.text, .double): nil
     case (.integer, .text(let text)), (.real, .text(let text)), (.numeric, .text(let text)):
       switch NumericText(text) {
-      case .none: self
+      case .notNumeric: self
       case .integer(let integer): .integer(integer)
-      case .other: nil
+      case .undecided: nil
       }
     default: self
     }
   }
 }
 
-/// Text classified as SQLite does when it needs a number.
+/// A text, classified by the number to which SQLite's numeric affinity converts it.
 enum NumericText: Equatable {
-  /// Not a number as a whole.
-  case none
+  /// The text as a whole is not a number.
+  case notNumeric
   case integer(Int64)
-  /// Perhaps a number with a fraction or an exponent, or beyond 64 bits.
-  case other
+  /// The text may be a number with a fraction or an exponent, or an integer beyond 64 bits.
+  case undecided
 
   init(_ text: String) {
     var number = text.utf8.drop(while: Self.isBlank)
@@ -56,8 +58,8 @@ enum NumericText: Equatable {
     if let integer = Int64(Substring(number)) {
       self = .integer(integer)
     } else {
-      let isNumeric = number.allSatisfy { "0123456789.eE+-".utf8.contains($0) }
-      self = isNumeric && !number.isEmpty ? .other : .none
+      let mayBeNumber = number.allSatisfy { "0123456789.eE+-".utf8.contains($0) }
+      self = mayBeNumber && !number.isEmpty ? .undecided : .notNumeric
     }
   }
 

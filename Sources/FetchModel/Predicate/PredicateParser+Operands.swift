@@ -83,7 +83,7 @@ extension PredicateParser {
     case .escapedWord, .collectionOperator: return try parseKeyPath(base: nil)
     case .selector(let name):
       try advance()
-      return try parseCall(name, from: range)
+      return try parseCall(name, at: range)
     case .word(let word, let keyword): return try parseWord(word, keyword)
     case .symbol(.openParenthesis): return try parseParentheses()
     case .symbol(.openBrace): return try parseAggregate()
@@ -112,7 +112,7 @@ extension PredicateParser {
     guard case .symbol(.openParenthesis) = token.kind else {
       return try parseKeyPath(base: nil, first: (word, name.range))
     }
-    return try parseCall(word, keyword, from: name.range)
+    return try parseCall(word, keyword, at: name.range)
   }
 
   /// Parses parentheses around a predicate or an expression.

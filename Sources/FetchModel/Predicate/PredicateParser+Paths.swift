@@ -1,4 +1,5 @@
-// Parses key paths, indexes of collections, and calls.
+// The tokens of a key path, of the index of a collection, or of a call → the node of the syntax tree. Throws a
+// ``PredicateError`` with the offset in the text.
 
 extension PredicateParser {
   /// Parses the dots and brackets after an operand.
@@ -18,7 +19,12 @@ extension PredicateParser {
     }
   }
 
-  /// Parses names separated by dots. The first one is the current token or was read already.
+  /// Parses names separated by dots.
+  ///
+  /// - Parameters:
+  ///   - base: The operand before the first name; nil for the object.
+  ///   - first: The first name, if it was read already. Without it, the first name is the current token.
+  ///   - start: The offset at which `base` begins.
   mutating func parseKeyPath(
     base: Expression?, first: (String, Range<Int>)? = nil, from start: Int? = nil
   ) throws(PredicateError) -> Node {
@@ -55,59 +61,68 @@ extension PredicateParser {
     try advance()
     var depth = operand.depth
     let index: CollectionIndex
-    switch token.kind {
-    case .word(_, .first): index = .first
-    case .word(_, .last): index = .last
-    case .word(_, .size): index = .size
-    default:
+    if let keyword = indexKeyword {
+      index = keyword
+      try advance()
+    } else {
       let position = try parse(.additive)
       depth = max(depth, position.depth)
       index = .position(try expression(position))
-    }
-    switch index {
-    case .position: break
-    default: try advance()
     }
     let range = operand.range.lowerBound..<token.range.upperBound
     try expect(.closeBracket)
     return try counted(.index(collection, index), above: depth, range)
   }
 
-  /// Parses the parenthesis after `name`.
+  /// `FIRST`, `LAST` or `SIZE`; nil if the current token is another one.
+  private var indexKeyword: CollectionIndex? {
+    switch token.kind {
+    case .word(_, .first): .first
+    case .word(_, .last): .last
+    case .word(_, .size): .size
+    default: nil
+    }
+  }
+
+  /// Parses the arguments of a function, in parentheses after its name.
+  ///
+  /// - Parameters:
+  ///   - keyword: The name, if it is one of the language.
+  ///   - nameRange: The range of the name in the text.
   mutating func parseCall(
-    _ name: String, _ keyword: PredicateKeyword? = nil, from start: Range<Int>
+    _ name: String, _ keyword: PredicateKeyword? = nil, at nameRange: Range<Int>
   ) throws(PredicateError) -> Node {
     try expect(.openParenthesis)
     switch keyword {
-    case .cast: return try parseCast(from: start.lowerBound)
-    case .subquery: return try parseSubquery(from: start.lowerBound)
-    case .ternary: return try parseTernary(from: start.lowerBound)
+    case .cast: return try parseCast(from: nameRange.lowerBound)
+    case .subquery: return try parseSubquery(from: nameRange.lowerBound)
+    case .ternary: return try parseTernary(from: nameRange.lowerBound)
     default: break
     }
     let (arguments, depth) = try parseList(until: .closeParenthesis)
-    let range = start.lowerBound..<token.range.upperBound
+    let range = nameRange.lowerBound..<token.range.upperBound
     try advance()
     var node = try counted(
-      try call(name, keyword, arguments, at: start), above: depth, range)
-    // Report an error of FUNCTION at its name argument.
-    if keyword == .function, let place = Self.place(ofName: arguments),
+      try call(name, keyword, arguments, at: nameRange), above: depth, range)
+    // The resolver reports an error of FUNCTION at the argument with the name.
+    if keyword == .function, let offset = Self.nameOffset(in: arguments),
       case .expression(let call) = node.content
     {
       node.content = .expression(
-        Expression(call.kind, range: SourceRange(place..<range.upperBound)))
+        Expression(call.kind, range: SourceRange(offset..<range.upperBound)))
     }
     return node
   }
 
-  /// The index of the name among the arguments of FUNCTION.
-  private static func place(ofName arguments: [Expression]) -> Int? {
+  /// The offset in the text of the argument of FUNCTION that is the function's name.
+  private static func nameOffset(in arguments: [Expression]) -> Int? {
     arguments.prefix(2).first {
       if case .literal(.string) = $0.kind { true } else { false }
     }?.range.lowerBound
   }
 
-  /// A direct call, or the call that `FUNCTION('add:to:', a, b)` or `FUNCTION(a, 'add:to:', b)`
-  /// expresses.
+  /// Returns a call of `name`; for FUNCTION, the call of the function that is named in its arguments:
+  /// `FUNCTION('add:to:', a, b)` and `FUNCTION(a, 'add:to:', b)` are `add:to:(a, b)`.
   private func call(
     _ name: String, _ keyword: PredicateKeyword?, _ arguments: [Expression], at range: Range<Int>
   ) throws(PredicateError) -> Expression.Kind {
@@ -125,7 +140,8 @@ extension PredicateParser {
       try Self.function(named: name, arguments[1]), [arguments[0]] + arguments.dropFirst(2))
   }
 
-  /// Refuses the names of the parts that `group` and `select` derive: predicates have no such functions.
+  /// Returns `name`. Throws if it begins with a colon: names such as `:year` are functions of `group` and
+  /// `select`, not of predicates.
   private static func function(
     named name: String, _ argument: Expression
   ) throws(PredicateError) -> String {
@@ -163,21 +179,16 @@ extension PredicateParser {
   }
 
   private mutating func parseTernary(from start: Int) throws(PredicateError) -> Node {
-    let condition = try predicateArgument()
+    let condition = try parse(.or)
+    let predicate = try predicate(condition)
+    try expect(.comma)
     let yes = try parse(.additive)
     try expect(.comma)
     let no = try parse(.additive)
     let range = start..<token.range.upperBound
     try expect(.closeParenthesis)
     return try counted(
-      .ternary(condition.0, try expression(yes), try expression(no)),
+      .ternary(predicate, try expression(yes), try expression(no)),
       above: max(condition.depth, max(yes.depth, no.depth)), range)
-  }
-
-  private mutating func predicateArgument() throws(PredicateError) -> (Predicate, depth: Depth) {
-    let node = try parse(.or)
-    let predicate = try predicate(node)
-    try expect(.comma)
-    return (predicate, node.depth)
   }
 }

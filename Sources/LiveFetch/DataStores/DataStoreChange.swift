@@ -1,4 +1,5 @@
-// A change of a result that a data store saves or reports, and the errors of data stores.
+// A change of a result that a data store saves or reports, the errors of data stores, and the comparison that
+// finds unchanged results.
 
 /// The kind of a result's change.
 public enum DataStoreChangeType: Sendable, Hashable { case insert, update, delete }
@@ -9,8 +10,8 @@ public struct DataStoreChange<Result: InstanceIdentifiable> {
   public let type: DataStoreChangeType
   /// The new values; for a deletion the last known ones.
   public let result: Result
-  /// The values that the author of the change had read; nil if unknown. A store may refuse to
-  /// overwrite other values.
+  /// The values that the author of the change had read; nil if unknown. A store may refuse the change if
+  /// the result has other values now.
   public let base: Result?
 
   /// Makes a change.
@@ -32,7 +33,7 @@ extension DataStoreChange: Sendable where Result: Sendable {}
 public enum DataStoreError: Error, Sendable, Hashable {
   /// The store is read-only.
   case readOnly
-  /// The store cannot execute requests: a subclass overrides ``DataStore/execute(_:)``.
+  /// The store cannot execute requests: its class does not override ``DataStore/execute(_:)``.
   case notExecutable
   /// An inserted result exists already. The value is its id.
   case exists(String)
@@ -51,8 +52,8 @@ extension DataStoreError: CustomStringConvertible {
   }
 }
 
-/// Returns true if two values are known to be equal: by `==` if their type is Equatable, by identity if
-/// it is another class. Returns false for values of other types.
+/// Returns true if two values are known to be equal. Compares them by `==` if their type is Equatable, and by
+/// identity if it is a class that is not. Returns false for values of other types.
 func isKnownSame<Value>(_ left: Value, _ right: Value) -> Bool {
   if let left = left as? any Equatable { return left.isSame(as: right) }
   guard Value.self is AnyClass else { return false }

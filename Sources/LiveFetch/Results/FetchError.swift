@@ -2,6 +2,7 @@
 
 /// The reason why a fetch failed.
 public enum FetchError: Error, Sendable {
+  /// The request to the store failed.
   case store(ObjectStoreError)
   /// An object's stored values do not fit the requested type.
   case materialization(MaterializationError)

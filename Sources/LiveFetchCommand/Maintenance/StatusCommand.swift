@@ -120,7 +120,7 @@ struct StatusCommand: ParsableCommand {
       ("postgres", .string(status.serverVersion)),
       (
         "estimated rows",
-        .object(status.entities.map { .init(name: $0.name, value: Self.number($0.rows)) })
+        .object(status.tables.map { .init(name: $0.name, value: Self.number($0.rows)) })
       ),
     ]
     guard let history = status.history else { return lines + [("history", .null)] }

@@ -36,8 +36,8 @@ enum EngineLevel {
   /// The time that a caller may use.
   func callerTimes(_ configuration: LiveConfiguration) -> CallerTimes {
     switch self {
-    case .first: CallerTimes(limit: configuration.callerTime, share: 0.05)
-    case .second: CallerTimes(limit: configuration.callerTime * 10, share: 0.5)
+    case .first: CallerTimes(limit: configuration.callerTime, refillRate: 0.05)
+    case .second: CallerTimes(limit: configuration.callerTime * 10, refillRate: 0.5)
     case .third: CallerTimes(limit: nil)
     }
   }

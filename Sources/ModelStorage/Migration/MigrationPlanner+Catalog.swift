@@ -1,17 +1,17 @@
-// The tables of a store and those of the old model → the columns, indexes and other objects outside the
-// model, which are lost when their table is dropped.
+// The tables of a store and those of the old model → the refusal to rebuild tables with other names, and the
+// columns, indexes and other objects outside the model, which are lost when their table is dropped.
 
 import FetchModel
 import SQLComposer
 
 extension MigrationPlanner {
-  /// The old tables that are dropped.
-  var replaced: [PlannedTable] { old.tables.filter { !kept.contains($0.name) } }
+  /// The old tables that the migration drops, because no new table has the same columns.
+  var droppedTables: [PlannedTable] { old.tables.filter { !kept.contains($0.name) } }
 
-  /// Refuses to rebuild a table that has other names than LiveFetch gives to the model's tables and
-  /// columns: the statements of a migration use those.
+  /// Refuses a migration that drops a table whose name, columns or key have other names than LiveFetch gives
+  /// them: the statements of a migration use the names of LiveFetch.
   mutating func checkNames() {
-    for planned in replaced {
+    for planned in droppedTables {
       guard let existing = existing(planned) else {
         refuse("`\(planned.name)` cannot be rebuilt: there is no table of this name")
         continue
@@ -24,20 +24,23 @@ extension MigrationPlanner {
     }
   }
 
+  /// Returns the planned names of columns that the table does not have, and the one of the key if that is not
+  /// its only primary key column.
   private func missingNames(
     of planned: PlannedTable, in existing: TableDescription
   ) -> [String] {
     planned.storedColumns.map(\.name).filter { name in
-      guard name == planned.column(.key)?.name else {
-        return !existing.columns.contains { isSame($0.name, name) }
+      if name == planned.column(.key)?.name {
+        return existing.primaryKey.count != 1 || !isSame(existing.primaryKey[0], name)
       }
-      return existing.primaryKey.count != 1 || !isSame(existing.primaryKey[0], name)
+      return !existing.columns.contains { isSame($0.name, name) }
     }
   }
 
-  /// Finds everything outside the model that is lost with the old tables.
+  /// Adds a loss for every column and other object outside the model that is lost with a dropped table. Reads
+  /// the number of values of each such column: O(rows).
   mutating func findUnknownObjects() throws(StoreError) {
-    for planned in replaced {
+    for planned in droppedTables {
       guard let existing = existing(planned) else { continue }
       let unknown = existing.columns.filter { column in
         !planned.columns.contains { isSame($0.name, column.name) }

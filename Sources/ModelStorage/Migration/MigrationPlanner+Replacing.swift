@@ -6,7 +6,7 @@ import SQLComposer
 
 extension MigrationPlanner {
   mutating func replaceTables() {
-    let dropped = replaced.map(\.name)
+    let dropped = droppedTables.map(\.name)
     let highest = rebuilt.flatMap { name -> [String] in
       let sources = old.tables.filter { table in
         table.root.map { match.newEntity(of: $0).map(new.file.root(of:)) == name } ?? false

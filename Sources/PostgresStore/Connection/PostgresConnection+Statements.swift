@@ -1,4 +1,5 @@
-// Statements and scripts → results.
+// SQL and parameters → the results of the server, in binary format; a script without parameters → results in
+// text format. Statements are prepared on their first use, by their text and the types of their parameters.
 
 import CPostgres
 
@@ -14,7 +15,7 @@ extension PostgresConnection {
       return try runPrepared(sql, parameters)
     } catch {
       guard error.isStaleStatement else { throw error }
-      // The old one stays on the server until the connection ends; the new one has another name.
+      // The stale statement stays on the server until the connection ends; the new one has another name.
       statements.remove(Self.key(sql, parameters))
       // An open transaction has failed: its owner must repeat it.
       guard isIdle else { throw error }
@@ -22,9 +23,11 @@ extension PostgresConnection {
     }
   }
 
-  /// Runs one statement and passes each row to `body` as it arrives: a result in memory and the number of a
-  /// row in it. Rows after the one for which `body` returns false are ignored. Unlike ``query(_:_:)``, throws
-  /// the error of a stale statement; the next call prepares it again.
+  /// Runs one statement and passes each row to `body` as it arrives. Unlike ``query(_:_:)``, throws the error of
+  /// a stale statement; the next call prepares it again.
+  ///
+  /// - Parameter body: Receives a result and the number of a row in it. After it has returned false, the
+  ///   remaining rows are still received, and ignored.
   func stream(
     _ sql: String, _ parameters: [PostgresValue], _ body: (QueryResult, Int) -> Bool
   ) throws(PostgresError) {
@@ -42,8 +45,8 @@ extension PostgresConnection {
     }
   }
 
-  /// Throws the server's own errors for a text with U+0000, which libpq would cut there, and for more
-  /// parameters than the protocol allows.
+  /// Returns the parameters that libpq sends. Throws the errors that the server has for a text with U+0000, which
+  /// libpq would cut there, and for more parameters than the protocol allows.
   private static func parameters(
     of values: [PostgresValue]
   ) throws(PostgresError) -> [PostgresValue.Parameter] {
@@ -68,6 +71,7 @@ extension PostgresConnection {
     return try results()
   }
 
+  /// Runs one statement. Returns its result.
   private func runPrepared(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) -> QueryResult {
@@ -76,7 +80,7 @@ extension PostgresConnection {
     return last
   }
 
-  /// Sends a statement, and prepares it before its first use.
+  /// Sends a statement, which is prepared on its first use. Does not wait for its result.
   private func send(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) {
@@ -95,7 +99,8 @@ extension PostgresConnection {
     guard sent == 1 else { throw sendFailure }
   }
 
-  /// Prepares a statement unless it is prepared already. Returns its name.
+  /// Returns the name of a prepared statement, and prepares it unless it is prepared already. Deallocates the
+  /// least recently used one if there are too many.
   func prepare(
     _ sql: String, _ parameters: [PostgresValue.Parameter]
   ) throws(PostgresError) -> String {
@@ -123,12 +128,15 @@ extension PostgresConnection {
     return types.allSatisfy { $0 == 0 } ? sql : "\(types) \(sql)"
   }
 
+  /// The error after libpq could not send or receive.
   var sendFailure: PostgresError { .disconnected(lastMessage) }
 }
 
-/// Parameters in the arrays that libpq reads.
+/// The parameters of a statement as the arrays of pointers, lengths and formats that libpq reads.
 private struct ParameterArrays {
+  /// The values, with a zero byte after each.
   private let bytes: [UInt8]
+  /// The index in `bytes` at which each value begins; nil for NULL.
   private let offsets: [Int?]
   private let lengths: [Int32]
   private let formats: [Int32]
@@ -145,13 +153,13 @@ private struct ParameterArrays {
     formats = parameters.map { $0.isBinary ? 1 : 0 }
   }
 
+  /// Calls `body` with the pointers, lengths and formats. The pointers are valid until it returns.
   func withPointers(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, [Int32], [Int32]) -> Int32
   ) -> Int32 {
     bytes.withUnsafeBytes { buffer in
       let start = buffer.bindMemory(to: CChar.self).baseAddress
-      let pointers = offsets.map { offset in offset.flatMap { offset in start.map { $0 + offset } }
-      }
+      let pointers = offsets.map { offset in offset.flatMap { start?.advanced(by: $0) } }
       return pointers.withUnsafeBufferPointer { body($0.baseAddress, lengths, formats) }
     }
   }

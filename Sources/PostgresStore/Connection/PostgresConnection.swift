@@ -7,18 +7,20 @@ import LiveFetchCLibrary
 /// A connection to a server. One thread uses it at a time and waits for the server's answers, so it
 /// must not be a thread of the cooperative pool.
 final class PostgresConnection: @unchecked Sendable {
+  /// The `PGconn`.
   let handle: OpaquePointer
+  /// The statements that are prepared on this connection.
   var statements = PreparedStatements()
-  /// The end of the running work; nil for none.
+  /// The time at which a running query is cancelled; nil for none.
   var deadline: ContinuousClock.Instant?
-  /// Returns true if the running query is cancelled, for example because its client has
-  /// disconnected.
+  /// Returns true if the running query has to be cancelled, for example because its client has disconnected.
+  /// nil if only the deadline cancels it.
   var isCancelled: (@Sendable () -> Bool)?
-  /// The longest wait for the server to cancel a query, after which the connection is abandoned.
+  /// The time that the server has to cancel a query. After it the connection is shut down.
   var cancellationLimit = Duration.seconds(20)
-  /// True while the result of a COMMIT of a read transaction has not been read.
+  /// True while the result of the COMMIT of a read transaction is still to be read.
   var isCommitting = false
-  /// The epoch of the history that this connection has read last; nil for none.
+  /// The epoch of the history in the last single read on this connection; nil before the first one.
   var epoch: String?
   private var isClosed = false
 
@@ -30,13 +32,14 @@ final class PostgresConnection: @unchecked Sendable {
     SET jit = off
     """
 
-  /// Connects.
+  /// Connects, and sets the session parameters. Blocks the thread.
   ///
   /// - Parameters:
   ///   - target: a URL such as `postgres://host/database` or a list of `keyword=value`;
-  ///   empty to take everything from the environment.
-  ///   - setup: statements that are run at once.
-  ///   - limit: the time limit, in whole seconds from 2 to the default, unless `target` has one.
+  ///     empty to take everything from the environment.
+  ///   - setup: statements that are run after the connection is made.
+  ///   - limit: the time limit of connecting, unless `target` or `PGCONNECT_TIMEOUT` has one. It is rounded
+  ///     up to whole seconds, from 2 to ``defaultLimit``.
   init(
     _ target: String, setup: String = "", within limit: Duration = defaultLimit
   ) throws(PostgresError) {
@@ -71,12 +74,12 @@ final class PostgresConnection: @unchecked Sendable {
   /// The time limit of connecting.
   static let defaultLimit = Duration.seconds(10)
 
-  /// Settings that the target and the environment may replace: a peer that is lost without a sign is
-  /// noticed after 20 seconds.
+  /// Returns connection parameters that the target and the environment may replace. With them a server that
+  /// does not answer any more is noticed after 20 seconds.
   private static func defaults(_ target: String, _ limit: Duration) -> [(String, String)] {
     let seconds = Int((min(max(limit, .seconds(2)), defaultLimit) / .seconds(1)).rounded(.up))
     var settings = [("fallback_application_name", "livefetch")]
-    // Settings of a service would not replace these.
+    // The parameters of a service file would not replace these.
     if getenv("PGSERVICE") == nil, !target.contains("service=") {
       if getenv("PGCONNECT_TIMEOUT") == nil { settings.append(("connect_timeout", "\(seconds)")) }
       settings += [
@@ -87,8 +90,9 @@ final class PostgresConnection: @unchecked Sendable {
     return settings
   }
 
+  /// Returns the connection, whether it was made or not; nil without memory.
   private static func connect(_ target: String, _ limit: Duration) -> OpaquePointer? {
-    // Settings in the target replace those before it.
+    // libpq lets the parameters in `dbname` replace those before it.
     let settings = defaults(target, limit) + [("dbname", target)]
     let (keywords, values) = (settings.map(\.0), settings.map(\.1))
     return withCStrings(keywords) { keywords in
@@ -96,7 +100,7 @@ final class PostgresConnection: @unchecked Sendable {
     }
   }
 
-  /// The server's version: 150018 for 15.18.
+  /// The version of the server as a number: 150018 for 15.18.
   var serverVersion: Int { Int(PQserverVersion(handle)) }
 
   /// True if the connection is usable and outside of a transaction.
@@ -113,6 +117,7 @@ final class PostgresConnection: @unchecked Sendable {
   /// True if a statement of the open transaction has failed.
   var hasFailed: Bool { !isClosed && PQtransactionStatus(handle) == PQTRANS_INERROR }
 
+  /// The last error of libpq, on one line.
   var lastMessage: String {
     let text = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
     return text.split(separator: "\n").joined(separator: "; ")

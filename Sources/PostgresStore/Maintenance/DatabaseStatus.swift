@@ -1,21 +1,22 @@
-// A database → its size, its tables and its history, for `livefetch status`.
+// A database → its size, its tables and its history, for `livefetch status`; and the objects in it that are not
+// valid, for `livefetch check`. Neither changes the database, which may be served meanwhile.
 
 import FetchModel
 import SQLComposer
 
-/// The state of a database, which may be served meanwhile.
+/// The sizes of a database, its tables and its history.
 public struct DatabaseStatus: Sendable {
   /// The extent of the history.
   public struct HistoryExtent: Sendable {
     /// The newest token.
     public let token: Token
-    /// The server's estimate of the number of changed rows.
+    /// The server's estimate of the number of rows in the history tables; 0 before its first ANALYZE.
     public let rows: Int
     /// The size of the schema `livefetch` in bytes.
     public let bytes: Int
     /// The time of the oldest change in the history, in seconds since 1970; nil without one.
     public let oldest: Double?
-    /// The begin of the oldest open transaction, in seconds since 1970; nil without one.
+    /// The start of the oldest open transaction of the database, in seconds since 1970; nil without one.
     public let oldestTransaction: Double?
   }
 
@@ -25,7 +26,7 @@ public struct DatabaseStatus: Sendable {
   public let bytes: Int
   /// The tables, without their partitions, and the server's estimates of their numbers of rows; 0 before
   /// its first ANALYZE.
-  public let entities: [(name: String, rows: Int)]
+  public let tables: [(name: String, rows: Int)]
   /// The history; nil if the database is not tracked.
   public let history: HistoryExtent?
 }
@@ -50,13 +51,14 @@ extension PostgresStore {
         """)
       return DatabaseStatus(
         serverVersion: database.text(0, 0), bytes: Int(try database.integer(0, 1)),
-        entities: try (0..<tables.rowCount).map { row throws(PostgresError) in
+        tables: try (0..<tables.rowCount).map { row throws(PostgresError) in
           (name: tables.text(row, 0), rows: Int(try tables.integer(row, 1)))
         },
         history: try history(connection))
     }
   }
 
+  /// Reads the extent of the history; nil if the database has none.
   static func history(
     _ connection: PostgresConnection
   ) throws(PostgresError) -> DatabaseStatus.HistoryExtent? {
@@ -65,7 +67,7 @@ extension PostgresStore {
     let position = try HistoryTransaction.read([], on: connection) {
       transaction throws(PostgresError) in transaction.position
     }
-    let size = try connection.query(
+    let extent = try connection.query(
       """
       SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint,
         coalesce(sum(greatest(reltuples, 0)) FILTER (WHERE relname ~ '^history_'), 0)::bigint,
@@ -75,7 +77,7 @@ extension PostgresStore {
       FROM pg_class WHERE relnamespace = 'livefetch'::regnamespace AND relkind = 'r'
       """
     ).rows()
-    guard let row = size.first else { return nil }
+    guard let row = extent.first else { return nil }
     func seconds(_ value: PostgresValue) -> Double? {
       if case .double(let seconds) = value { seconds } else { nil }
     }
@@ -89,8 +91,8 @@ extension PostgresStore {
       oldestTransaction: seconds(row[3]))
   }
 
-  /// The time of the first transaction in the history tables, in seconds since 1970; nil without one. A new
-  /// history has no marks for about a minute.
+  /// Returns the time of the first transaction in the history tables, in seconds since 1970; nil without one.
+  /// Needed for a new history, which has no row in `livefetch.mark` for about a minute.
   private static func oldestChange(
     _ connection: PostgresConnection
   ) throws(PostgresError) -> Double? {
@@ -113,8 +115,8 @@ extension PostgresStore {
     return nil
   }
 
-  /// Returns a sentence for everything that is wrong in a database, without changing it: constraints
-  /// and indexes that are not valid, and a history that does not fit the tables.
+  /// Returns a line for each constraint and index that is not valid, and for a history that does not fit the
+  /// tables.
   ///
   /// - Parameter target: as for ``init(_:options:)``.
   public static func check(_ target: String) throws(StoreError) -> [String] {

@@ -1,8 +1,8 @@
-// A connection in the transaction of a save: statements and their constraints, and the values of rows.
+// A statement of a save → its rows, or the constraint that refused it.
 //
-// An error aborts a transaction of PostgreSQL. So a save first runs without precautions. If a statement
-// is refused, the transaction is repeated with a savepoint around each statement, and only then are
-// the reasons collected. A save that succeeds costs no savepoints.
+// An error aborts a transaction of PostgreSQL, and savepoints cost time. So a save first runs without
+// savepoints. If the server refuses a statement, the transaction is repeated with a savepoint around each
+// statement, and only then are the reasons collected.
 
 import FetchModel
 import SQLComposer
@@ -15,21 +15,23 @@ final class PostgresSaveConnection: SaveConnection {
   enum Repetition {
     /// A statement was refused.
     case withSavepoints
-    /// Another transaction came first, or a prepared statement was out of date.
+    /// Another transaction was in conflict with this one, or a prepared statement was stale.
     case unchanged
   }
 
   let connection: PostgresConnection
   private let hasSavepoints: Bool
   private let limit: ResponseLimit
-  /// Reads what the transaction leaves; nil for an import.
+  /// Reads the changes that this transaction has recorded in the history; nil for an import.
   private let reader: PostgresReadTransaction?
-  /// Nil for an import.
+  /// Locks a table before the first statement that names it; nil for an import.
   private let locks: TableLocks?
+  /// Nil if the transaction need not be repeated.
   private(set) var repetition: Repetition?
   private(set) var changedRows = 0
+  /// The id in the first column that the last attempted statement returned; nil without one.
   private var returnedID: ObjectID?
-  /// The error behind the last constraint.
+  /// The server's error for the last constraint that was found.
   var constraintError: ServerError?
 
   init(
@@ -76,7 +78,7 @@ final class PostgresSaveConnection: SaveConnection {
     }
   }
 
-  /// Makes the executor repeat the transaction.
+  /// Requires the executor to repeat the transaction as it is.
   func repeatUnchanged() { repetition = .unchanged }
 
   private func recordingErrors<Result>(
@@ -90,7 +92,7 @@ final class PostgresSaveConnection: SaveConnection {
     }
   }
 
-  /// Runs `body`. Records its errors, which become those of a save.
+  /// Runs `body`. Records its errors, and throws them as ``SaveError/store(_:)``.
   func withSaveErrors<Result>(
     _ body: () throws(PostgresError) -> Result
   ) throws(SaveError) -> Result {
@@ -103,7 +105,7 @@ final class PostgresSaveConnection: SaveConnection {
 extension PostgresSaveConnection {
   private static let savepoint = "livefetch_statement"
 
-  /// Runs a statement. If it is refused, the transaction continues only if it has savepoints.
+  /// Runs a statement. If the server refuses it, the transaction can continue only with savepoints.
   private func query(_ statement: PostgresStatement) throws(PostgresError) -> QueryResult {
     try locks?.lock(for: statement.sql)
     guard hasSavepoints else { return try connection.query(statement.sql, statement.parameters) }
@@ -120,8 +122,7 @@ extension PostgresSaveConnection {
     }
   }
 
-  /// Runs a query. Returns nil if a value does not fit the column that it is compared with, and the
-  /// transaction has savepoints.
+  /// Runs a query. With savepoints, returns nil if a value does not fit the column that it is compared with.
   private func read(_ statement: PostgresStatement) throws(StoreError) -> QueryResult? {
     do {
       return try query(statement)
@@ -182,7 +183,7 @@ extension PostgresSaveConnection {
     }
   }
 
-  /// Without savepoints the commit reports the violations.
+  /// Checks the deferred constraints now. Without savepoints this is false, and the commit reports the violations.
   var hasDeferredViolations: Bool {
     guard hasSavepoints, connection.isInTransaction else { return false }
     do throws(PostgresError) {

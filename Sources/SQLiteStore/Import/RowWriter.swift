@@ -1,8 +1,9 @@
-// The fields of a row → an INSERT or an UPDATE of the table.
+// The fields of an imported row → an INSERT into the table, or an UPDATE of the row with the same key. A refused row
+// is an outcome, not an error, and changes nothing.
 //
-// Parameter n of every statement is the n-th field, whichever fields the statement uses. Each set
-// of present fields has its own statements, of which a limited number is kept; almost always all fields
-// are present.
+// Parameter n of every statement is the n-th field, whichever fields the statement uses. A row may lack fields,
+// so each set of present fields has its own statements, of which a limited number is kept. Almost always all
+// fields are present.
 
 import FetchModel
 import LiveFetchCSQLite
@@ -12,7 +13,9 @@ import SaveExecution
 /// Writes rows of one table.
 struct RowWriter {
   enum Outcome {
-    case inserted, updated
+    case inserted
+    /// Also if the row has no field outside the key, so that nothing had to be written.
+    case updated
     case refused(RowRefusal)
   }
 
@@ -26,37 +29,38 @@ struct RowWriter {
   private static let maxSets = 100
 
   let table: SaveTable
-  /// True to store values that their column's type does not include, unconverted.
+  /// If true, a value that does not belong to its column's type is stored unconverted, not refused.
   var isLenient = false
-  /// The table's columns that identify an existing row; empty if every row is an insert.
+  /// The indexes of the table's columns that identify an existing row; empty to insert every row.
   private let key: [Int]
-  /// The table's column of each field.
+  /// The index of each field's column in the table.
   private(set) var columns: [Int] = []
-  /// The column of each field, to bind it.
+  /// What the binding of each field needs to know of its column.
   private var imported: [ImportedColumn] = []
-  /// The fields of the key, in key order.
+  /// The indexes of the fields of the key, in the order of `key`.
   private var keyFields: [Int] = []
+  /// Selects the id of the row with a key; nil without a key.
   private var lookup: HeldStatement?
-  /// The statements for sets of present fields, without the set of all.
+  /// The statements for sets of present fields, except for the set of all.
   private var statements: [[Bool]: Statements] = [:]
+  /// The statements for rows with all fields.
   private var whole: Statements?
-  private var given: [Bool] = []
+  /// For each field: true if the current row has it.
+  private var present: [Bool] = []
 
-  static func with(
-    _ table: SaveTable, key names: [String]
-  ) throws(ImportError) -> RowWriter {
-    RowWriter(table: table, key: try table.key(imported: names))
-  }
-
-  private init(table: SaveTable, key: [Int]) {
+  /// - Parameter names: The properties that identify an existing row; empty to insert every row.
+  /// - Throws: ``ImportError`` if `names` are not those of a unique key.
+  init(_ table: SaveTable, key names: [String]) throws(ImportError) {
     self.table = table
-    self.key = key
+    key = try table.key(imported: names)
   }
 }
 
 // MARK: - Fields
 
 extension RowWriter {
+  /// Sets the properties of the following rows' fields, by name, alias or column, and prepares the statements
+  /// for rows with all of them. Call ``close()`` after the last row.
   mutating func use(_ names: [String], on connection: Connection) throws(ImportError) {
     columns = try table.columns(imported: names)
     keyFields = try table.fields(of: key, in: columns)
@@ -67,19 +71,19 @@ extension RowWriter {
         holdsIDs: table.holdsIDs(column))
     }
     close()
-    given = Array(repeating: true, count: columns.count)
+    present = Array(repeating: true, count: columns.count)
     do throws(StoreError) {
       if !key.isEmpty { lookup = try HeldStatement(lookupSQL, on: connection) }
-      whole = try prepare(given, on: connection)
+      whole = try prepare(present, on: connection)
     } catch {
       throw .store(error)
     }
   }
 
   private func prepare(
-    _ given: [Bool], on connection: Connection
+    _ present: [Bool], on connection: Connection
   ) throws(StoreError) -> Statements {
-    let fields = columns.indices.filter { given[$0] }
+    let fields = columns.indices.filter { present[$0] }
     return Statements(
       insert: try HeldStatement(insertSQL(fields), on: connection),
       update: key.isEmpty
@@ -89,6 +93,7 @@ extension RowWriter {
         })
   }
 
+  /// Returns the quoted name of a field's column.
   private func name(_ field: Int) -> String { quoted(table.columns[columns[field]].name) }
 
   /// Uses OR ABORT, so that a table's own `ON CONFLICT REPLACE` deletes no rows.
@@ -97,12 +102,13 @@ extension RowWriter {
       return "INSERT INTO main.\(table.table.quotedName) DEFAULT VALUES"
     }
     let names = fields.map(name).joined(separator: ", ")
-    let places = fields.map { "?\($0 + 1)" }.joined(separator: ", ")
+    let parameters = fields.map { "?\($0 + 1)" }.joined(separator: ", ")
     return """
-      INSERT OR ABORT INTO main.\(table.table.quotedName)(\(names)) VALUES (\(places))
+      INSERT OR ABORT INTO main.\(table.table.quotedName)(\(names)) VALUES (\(parameters))
       """
   }
 
+  /// Returns nil if there is no field outside the key.
   private func updateSQL(_ fields: [Int]) -> String? {
     let set = fields.filter { !keyFields.contains($0) }
     guard !set.isEmpty else { return nil }
@@ -130,6 +136,7 @@ extension RowWriter {
     (whole, lookup) = (nil, nil)
   }
 
+  /// Closes the statements for rows without all fields.
   private mutating func closeSets() {
     for held in statements.values {
       held.insert.close()
@@ -142,6 +149,7 @@ extension RowWriter {
 // MARK: - Writing
 
 extension RowWriter {
+  /// Inserts a row, or updates the existing row with the same key.
   mutating func write(
     _ fields: [ImportedField], on connection: Connection
   ) throws(StoreError) -> Outcome {
@@ -157,25 +165,26 @@ extension RowWriter {
     }
   }
 
-  /// nil if there are as many fields as columns.
+  /// Returns the refusal of a row with another number of fields than columns; nil if the number is right.
   private func refusal(ofCount fields: [ImportedField]) -> RowRefusal? {
     fields.count == columns.count
       ? nil : RowRefusal(detail: "\(fields.count) values, where \(columns.count) are expected")
   }
 
+  /// Sets `present`, and returns the statements for the present fields. Prepares them if they are not kept.
   private mutating func statements(
     for fields: [ImportedField], on connection: Connection
   ) throws(StoreError) -> Statements {
     var isWhole = true
     for (index, field) in fields.enumerated() {
-      if case .missing = field { given[index] = false } else { given[index] = true }
-      isWhole = isWhole && given[index]
+      if case .missing = field { present[index] = false } else { present[index] = true }
+      isWhole = isWhole && present[index]
     }
     if isWhole, let whole { return whole }
-    if let known = statements[given] { return known }
+    if let known = statements[present] { return known }
     if statements.count == Self.maxSets { closeSets() }
-    let made = try prepare(given, on: connection)
-    statements[given] = made
+    let made = try prepare(present, on: connection)
+    statements[present] = made
     return made
   }
 
@@ -196,11 +205,12 @@ extension RowWriter {
     return .success(try statement.step() ? statement.id(0) : nil)
   }
 
+  /// Runs a statement with the present fields. Returns `outcome`, or the refusal of the row.
   private func run(
     _ statement: HeldStatement, _ fields: [ImportedField], _ outcome: Outcome,
     on connection: Connection
   ) throws(StoreError) -> Outcome {
-    for (index, field) in fields.enumerated() where given[index] {
+    for (index, field) in fields.enumerated() where present[index] {
       if let refusal = bind(field, index, to: statement) { return .refused(refusal) }
     }
     guard let constraint = try statement.run(on: connection) else {
@@ -213,6 +223,7 @@ extension RowWriter {
     return .refused(RowRefusal(problem))
   }
 
+  /// Binds a field. Returns the refusal of a value that does not belong to the column's type; nil on success.
   private func bind(
     _ field: ImportedField, _ index: Int, to statement: HeldStatement
   ) -> RowRefusal? {

@@ -63,7 +63,7 @@ public final class TableImport {
       refersToItself = table.refersToItself(in: introspection.schema)
       let hasTriggers = try Self.hasOtherTriggers(table.table.name, on: connection)
       hasLateRefusals = introspection.schema.hasDeferredKeys || hasTriggers
-      writer = try RowWriter.with(table, key: key)
+      writer = try RowWriter(table, key: key)
       writer.isLenient = isLenient
       makesTable = new != nil
       saver =

@@ -1,25 +1,26 @@
-// The API keys of a file, for the server that has it open and for other programs. A running server
-// reads the table again every few seconds.
+// Reads and changes the API keys of a file, which a server may have open. A running server reads the table again
+// every few seconds.
 
 import FetchModel
 import SQLComposer
 
 extension SQLiteStore {
-  /// Returns every stored API key, revoked and expired ones included. O(keys).
+  /// Returns every stored API key, oldest first, revoked and expired ones included. O(keys).
   public func apiKeys() throws(StoreError) -> [APIKeyRecord] {
     try read(.full) { transaction throws(StoreError) in
       try APIKeyTable.all(on: transaction.connection)
     }
   }
 
-  /// Returns the API keys of the file at `path`, oldest first, without changing it.
+  /// Returns what ``apiKeys()`` returns, from the file at `path`, without changing it. O(keys).
   public static func apiKeys(path: String) throws(StoreError) -> [APIKeyRecord] {
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
     return try APIKeyTable.all(on: connection)
   }
 
-  /// Stores `key` in the file at `path`; returns false if an active key already has its name.
+  /// Stores `key` in the file at `path`. Returns false if another key that is not revoked has its name, or has it as
+  /// its id.
   public static func addAPIKey(_ key: APIKeyRecord, path: String) throws(StoreError) -> Bool {
     try changeAPIKeys(path) { keys, connection throws(StoreError) in
       guard key.mayBeAdded(to: keys) else { return false }
@@ -29,8 +30,10 @@ extension SQLiteStore {
     }
   }
 
-  /// Revokes the key with the name or the id `name` in the file at `path`, and returns it; nil if
-  /// there is none that is not revoked.
+  /// Revokes a key in the file at `path`. Returns the key as it was before; nil if there is no such key, or
+  /// only revoked ones.
+  ///
+  /// - Parameter name: The name or the id of the key.
   public static func revokeAPIKey(
     _ name: String, path: String
   ) throws(StoreError) -> APIKeyRecord? {
@@ -41,8 +44,8 @@ extension SQLiteStore {
     }
   }
 
-  /// Runs `change` on the keys of a file in one transaction. A running server keeps the file open,
-  /// so this connection never checkpoints then. A file with a history of a later version is refused.
+  /// Passes the keys of a file to `change`, in one write transaction. Throws if a later version of LiveFetch wrote
+  /// the history of the file. While a server has the file open, closing this connection makes no checkpoint.
   private static func changeAPIKeys<Result>(
     _ path: String, _ change: ([APIKeyRecord], Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

@@ -1,17 +1,18 @@
-// A writable connection and a model, given or stored in the file → the model mapped to the tables,
-// which are created if the file is empty. One transaction creates the tables, and a second one the
-// triggers; if that fails, the tables remain.
+// A writable connection and a model, given by the caller or stored in the file → the model mapped to the tables.
+// Creates the tables if the file has none, in one transaction, and the triggers of the model in a second one. If
+// the second one fails, the tables remain.
 
 import FetchModel
 import ModelStorage
 import SQLComposer
 
-/// Opens a file with a model.
+/// The opening of a file with a model: the tables and triggers are made to fit the model.
 struct ModelOpening {
   let connection: Connection
-  /// The model that the caller gave.
+  /// The model that the caller gave; nil to use the stored one.
   let given: ModelFile?
 
+  /// The key of the model in `livefetch_store`.
   private static let key = "model"
 
   /// Returns the model that the file stores; nil without one.
@@ -23,28 +24,30 @@ struct ModelOpening {
     return try text.map { text throws(StoreError) in try ModelFile(stored: text) }
   }
 
-  /// Stores `model` in the file. Requires the history's tables.
+  /// Stores `model` in the file, unless it is stored already. Requires the history's tables.
   static func store(_ model: ModelFile, on connection: Connection) throws(StoreError) {
     let text = SQLValue.text(String(decoding: model.text, as: UTF8.self))
-    let isKnown = try connection.first(
+    let isStored = try connection.first(
       "SELECT value = ? FROM main.livefetch_store WHERE key = ?", [text, .text(key)]
     ) { $0.integer(0) != 0 }
-    guard isKnown != true else { return }
+    guard isStored != true else { return }
     try History.set(key, text, on: connection)
   }
 
-  /// Returns the model and its tables; nil if neither the caller nor the file has a model.
+  /// Returns the model and its tables; nil if neither the caller nor the file has a model. Does not store the
+  /// model.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` if the tables, or the rows in them, do not match the model.
   func open() throws(StoreError) -> Introspection? {
     let stored = try Self.storedModel(on: connection)
     guard let model = given ?? stored else { return nil }
-    if let given, let stored, given != stored {
-      try requireSameTables(given, stored)
-    }
+    if let stored, model != stored { try requireSameTables(model, stored) }
     let tables = ModelTables(model, .sqlite)
     if try SchemaReader(connection: connection).tables().isEmpty {
       try tables.checkNames()
       try connection.transaction { () throws(StoreError) in
         let statements = tables.creation
+        // SQLite 3.40 refuses its JSON functions in the columns of an untrusted schema.
         if statements.contains(where: { $0.sql.contains("json_") }) {
           try connection.enableTrustedSchema()
         }
@@ -64,7 +67,7 @@ struct ModelOpening {
     return mapping.introspection
   }
 
-  /// Maps a model to the existing tables.
+  /// Maps a model to the existing tables, without changing the file. Throws if a table does not match.
   static func introspection(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> Introspection {
@@ -81,8 +84,8 @@ struct ModelOpening {
     return ModelMapping(tables, catalog, comparesBytes: encoding == "UTF-8")
   }
 
-  /// Returns the triggers of the model. Those that repeat the actions of foreign keys need the planned
-  /// names.
+  /// Returns the triggers of the model. If a table or column has another name than planned, the triggers that
+  /// repeat the actions of foreign keys are left out.
   private static func triggers(of mapping: ModelMapping) -> [NamedStatement] {
     let hasPlannedNames = mapping.hasPlannedNames
     return ModelTriggers(mapping.tables).statements
@@ -93,15 +96,16 @@ struct ModelOpening {
     .unusable("the tables do not match the model:\n" + problems.joined(separator: "\n"))
   }
 
-  /// Returns the problems of the tables that were found, as ``ModelMapping`` does; without any, those
-  /// of their rows.
+  /// Returns the problems of the existing tables, as ``ModelMapping`` does. If there are none, returns the problems
+  /// of the rows in them. O(rows).
   static func mismatches(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> [String] {
     try mismatches(of: try mapping(of: tables, on: connection), on: connection)
   }
 
-  /// - Parameter stored: The model that the file stores; nil without one.
+  /// - Parameter stored: The model that the file stores; nil without one. Rows are not checked for
+  ///   properties that it requires too.
   private static func mismatches(
     of mapping: ModelMapping, unlike stored: ModelFile? = nil, on connection: Connection
   ) throws(StoreError) -> [String] {
@@ -115,7 +119,7 @@ struct ModelOpening {
     return problems
   }
 
-  /// Rules of a model may change freely; tables change only by a migration.
+  /// Throws if the models have different tables: these are changed only by a migration. Rules may differ.
   private func requireSameTables(
     _ given: ModelFile, _ stored: ModelFile
   ) throws(StoreError) {
@@ -149,7 +153,7 @@ struct ModelOpening {
     for trigger in triggers { try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))") }
   }
 
-  /// Returns the triggers whose names begin like those of a model.
+  /// Returns the triggers whose names begin with `model_`.
   static func triggers(on connection: Connection) throws(StoreError) -> [NamedStatement] {
     try connection.all(
       """
@@ -159,15 +163,15 @@ struct ModelOpening {
     ) { NamedStatement(name: $0.text(0), sql: $0.text(1)) }
   }
 
-  /// True for a trigger that LiveFetch made for this or another model: its text has the form that
-  /// every version writes.
+  /// True for a trigger that LiveFetch made, for this or another model: its name and its text have the form
+  /// that every version of LiveFetch writes.
   static func isOwn(_ trigger: NamedStatement) -> Bool {
     ModelTriggers.isName(trigger.name)
       && trigger.sql.hasPrefix("CREATE TRIGGER \(quoted(trigger.name)) AFTER ")
       && trigger.sql.contains(" ON \"") && trigger.sql.hasSuffix("; END")
   }
 
-  /// Requires that no trigger of another program has the name of one of these.
+  /// Throws if a trigger of another program has the name of one of these.
   static func checkNames(
     of expected: [NamedStatement], on connection: Connection
   ) throws(StoreError) {
@@ -179,6 +183,7 @@ struct ModelOpening {
     }
   }
 
+  /// Executes the statements. Adds the name of a statement to its error.
   private func run(_ statements: [NamedStatement]) throws(StoreError) {
     for statement in statements {
       do throws(StoreError) {

@@ -1,21 +1,26 @@
-// The `Idempotency-Key` header. Promises: a save with a key is executed once, and every request with the
-// same key and body gets the same response.
+// The `Idempotency-Key` header → the save, or the stored response of an earlier request with the same key. Promises:
+// a save with a key is executed once, and every request of the caller with this key, the same target and the same
+// body gets the same response, as long as the store keeps it.
 
 import Bytes
 import FetchModel
 import LiveFetchHTTPServer
 import LiveFetchThreads
 
-/// The key that a client chose for one save, and a hash of what a repetition must not change.
+/// The key that a client chose for one save, and a hash of what a repetition of the request must not change.
 struct IdempotencyKey: Sendable {
+  /// The maximum length of the header's value.
   static let maxBytes = 255
 
-  let key: String
+  /// The key under which the store keeps the response: the header's value and the caller.
+  let storeKey: String
   /// A hash of the method, the target and the body.
   let fingerprint: String
 
-  /// Returns nil without the header. Equal keys of different callers are different keys. A caller whose
-  /// access rules have changed has the same keys: a repetition must not save again.
+  /// Returns nil without the header. Equal values of different callers are different keys. The key does not depend on
+  /// the access rules: after they have changed, a repetition must not save again.
+  ///
+  /// - Throws: A 400 for a value that is repeated, empty, too long or not printable ASCII.
   init?(_ context: RequestContext) throws(Problem) {
     let request = context.request
     let values = request.headerValues("Idempotency-Key")
@@ -37,7 +42,7 @@ struct IdempotencyKey: Sendable {
           .joined(separator: "\u{1F}")
       case .jwt: context.caller?.credential
       }
-    key = caller.map { "\(value)\u{1F}\($0)" } ?? value
+    storeKey = caller.map { "\(value)\u{1F}\($0)" } ?? value
     fingerprint = Self.fingerprint(of: request)
   }
 
@@ -45,16 +50,16 @@ struct IdempotencyKey: Sendable {
     var hash = WideHash()
     hash.combine(request.method.utf8)
     hash.combine(request.target.utf8)
-    // Version 0.1 hashed three headers here. The responses that it stored are found by requests without
-    // them.
+    // Version 0.1 hashed the values of three headers here. A response that it stored for a request without
+    // these headers has this fingerprint.
     for _ in 0..<3 { hash.combine([]) }
     hash.combine(request.body)
     return hash.text
   }
 }
 
-/// Two FNV-1a hashes of 64 bits with different start values. Detects mistakes, not attacks: the same
-/// client chooses the key and both requests.
+/// Two FNV-1a hashes of 64 bits with different start values. It detects a key that is used for two requests by
+/// mistake. It need not resist attacks: the same client makes both requests.
 private struct WideHash {
   private var first = FNV1a64()
   private var second = FNV1a64(start: 0x6C62_272E_07BB_0142)
@@ -81,8 +86,9 @@ extension Service {
   func executeOnce(
     _ request: SaveRequest, _ save: SaveOperation, _ key: IdempotencyKey, _ context: RequestContext
   ) {
+    // Set if the save is executed, not repeated.
     let outcome = SharedValue<SaveResult?>(nil)
-    let once = IdempotentSave(key: key.key, fingerprint: key.fingerprint) {
+    let once = IdempotentSave(key: key.storeKey, fingerprint: key.fingerprint) {
       [self] result, transaction throws(StoreError) in
       outcome.value = result
       return try response(to: save, result, save.preferences) { plan, id throws(StoreError) in
@@ -105,17 +111,17 @@ extension Service {
   }
 
   /// Responds as the first request with the key did, or with 422 if the key belongs to a different
-  /// request. Calls `body` if there is no key, or if it was not used.
+  /// request. Calls `body` if there is no key, or no stored response for it.
   func replay(
     _ key: IdempotencyKey?, _ context: RequestContext,
     otherwise body: @escaping @Sendable () throws(Problem) -> Void
   ) throws(Problem) {
     guard let key else { return try body() }
     context.query { [store] queryClass throws(StoreError) in
-      // The answer of a database server is waited for on a thread that may wait.
+      // A database server may answer late, and must not delay interactive queries: runs as a full one.
       guard queryClass == .full || store.properties.connections == 0 else { throw .tooSlow }
       return Result { () throws(SaveError) in
-        try store.storedResponse(under: key.key, fingerprint: key.fingerprint)
+        try store.storedResponse(under: key.storeKey, fingerprint: key.fingerprint)
       }
     } then: { [self] found throws(Problem) in
       switch found {
@@ -137,7 +143,7 @@ extension Service {
 }
 
 extension HTTPResponse {
-  /// The response as bytes for the store: status, headers, an empty line, the body.
+  /// The response as bytes for the store: lines with the status and the headers, an empty line, the body.
   var stored: [UInt8] {
     var head = "\(status)\n"
     for header in headers { head += "\(header.name): \(header.value)\n" }

@@ -1,5 +1,5 @@
-// Counts the saves between their request and their response. Promises: a service that ends can wait
-// until each of them has its response.
+// Counts the saves that have no response yet. A service that ends refuses further saves, and waits until the count
+// is 0.
 
 import LiveFetchThreads
 import Synchronization
@@ -11,11 +11,12 @@ final class InFlightSaves: Sendable {
     var isClosed = false
   }
 
-  // Protects the count.
+  // Protects the count, and whether further saves are refused.
   private let state = Mutex(State())
+  /// Signalled once, when the last save has its response after ``close()``.
   private let done = MonotonicSemaphore()
 
-  /// Counts one more save. Returns false once the server ends: the save must not be executed.
+  /// Adds a save to the count. Returns false after ``close()``: the save must not be executed.
   func begin() -> Bool {
     state.withLock { state in
       if !state.isClosed { state.count += 1 }
@@ -23,10 +24,10 @@ final class InFlightSaves: Sendable {
     }
   }
 
-  /// True if there is at most one save.
-  var isAlone: Bool { state.withLock { $0.count <= 1 } }
+  /// True if the count is 0 or 1.
+  var hasAtMostOne: Bool { state.withLock { $0.count <= 1 } }
 
-  /// Counts a save less, because it has its response.
+  /// Removes a save from the count, because it has its response.
   func end() {
     let isLast = state.withLock { state in
       state.count -= 1
@@ -35,10 +36,11 @@ final class InFlightSaves: Sendable {
     if isLast { done.signal() }
   }
 
-  /// Lets no further save begin.
+  /// Refuses further saves.
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// Waits until every save has its response; false if that takes longer. Call ``close()`` before.
+  /// Blocks until every save has its response. Returns false if that takes longer than `seconds`. Requires that
+  /// ``close()`` was called before.
   func wait(seconds: Double) -> Bool {
     if state.withLock({ $0.count == 0 }) { return true }
     return done.wait(seconds: seconds)

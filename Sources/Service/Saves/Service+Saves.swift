@@ -312,7 +312,7 @@ extension Service {
     to context: RequestContext, isBrief: Bool,
     _ body: @escaping @Sendable () throws(Problem) -> Void
   ) {
-    pools.respondToSave(isBrief: isBrief && inFlightSaves.isAlone) { [inFlightSaves] in
+    pools.respondToSave(isBrief: isBrief && inFlightSaves.hasAtMostOne) { [inFlightSaves] in
       context.begin(.respond)
       context.perform(body)
       inFlightSaves.end()

@@ -1,19 +1,19 @@
-// Another program removes the log of a served file and writes to the file.
+// Another program removes the write-ahead log of a served file and writes to the file.
 
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("The log of a served file is removed, and another program writes", .mayBlock)
+@Suite("The write-ahead log of a served file is removed, and another program writes", .mayBlock)
 struct ReplacedLogTests {
-  /// The server is stopped meanwhile: it would copy a removed log into the file at once.
-  @Test("The log in use is kept, and the file is served with the other program's content")
-  func orphan() throws {
+  /// The process of the server is stopped meanwhile, because it would checkpoint a removed log at once.
+  @Test("The removed log is kept as a file, and the other program's content is served")
+  func keepsRemovedLog() throws {
     let server = try FaultServer(smallFixture)
     #expect(try server.client.save(#"{"update":"City","id":2,"values":{"name":"Tromsø"}}"#) == 200)
     let path = server.folder.file("store.sqlite")
     kill(server.process.processIdentifier, SIGSTOP)
-    // Until all of its threads have stopped.
+    // Waits until all of its threads have stopped.
     var stopped = siginfo_t()
     #expect(waitid(P_PID, id_t(server.process.processIdentifier), &stopped, WSTOPPED) == 0)
     unlink(path + "-wal")

@@ -1,5 +1,4 @@
-// `Codable` types as values of one attribute: JSON columns and the transformable attributes of a
-// model.
+// `Codable` types ↔ the JSON value of one attribute: a JSON column, or a transformable attribute of a model.
 
 import Foundation
 
@@ -66,7 +65,7 @@ extension PolymorphicValue {
     try ItemCoding.encode(Polymorphic(self))
   }
 
-  /// The class called `name`, if it is allowed.
+  /// Returns the allowed class with this ``className``; throws if there is none.
   fileprivate static func concreteClass(
     _ name: String
   ) throws(UnreadableValue) -> any PolymorphicValue.Type {
@@ -88,7 +87,7 @@ public struct Polymorphic<Base: PolymorphicValue>: Codable {
   /// The value, of the concrete class that was encoded.
   public let value: Base
 
-  /// Makes a wrapper of a value, to encode it with its class.
+  /// Wraps a value, so that it is encoded with its class.
   public init(_ value: Base) { self.value = value }
 
   private enum Key: String, CodingKey { case className = "$class" }
@@ -98,8 +97,8 @@ public struct Polymorphic<Base: PolymorphicValue>: Codable {
     let name = try container.decodeIfPresent(String.self, forKey: .className)
     guard let name else { throw Self.corrupted("needs a `$class`", decoder) }
     do {
-      let found = try Base.concreteClass(name).init(from: decoder)
-      guard let value = found as? Base else {
+      let decoded = try Base.concreteClass(name).init(from: decoder)
+      guard let value = decoded as? Base else {
         throw UnreadableValue("`\(name)` is not a class of \(Base.className)")
       }
       self.value = value
