@@ -1,5 +1,5 @@
-// Changes that were made on the page and not saved yet: collected by object, sent as one save, and
-// kept over a reload.
+// Changes that were made on the page and not saved yet. They are collected by object, sent as one save, and kept in
+// a storage, so that a reload of the page does not lose them.
 
 import { fnv1a } from '../livefetch/digest.js';
 import { randomText } from '../livefetch/pages.js';
@@ -12,16 +12,23 @@ const nothing = () => ({ objects: new Map(), inserts: [] });
 export class Staged {
   #objects = new Map();
   #inserts = [];
-  /** The changes that are being saved: kept over a reload as well. */
+  /** The changes that are being saved. The storage holds them too until the save is answered. */
   #taken = nothing();
-  /** The ids that the store gave to new rows, by their temporary ids: a cell that is open meanwhile is staged later. */
+  /**
+   * The ids that the store gave to new rows, by their temporary ids. A cell that was opened before the answer still
+   * has the temporary id when its value is staged.
+   */
   #ids = new Map();
-  /** The last save that was sent, as `{digest, key}`: sent again it has the same idempotency key. */
+  /** The last save that was sent and not answered, as `{digest, key}`; the same changes are sent with the same key. */
   #attempt = null;
+  #isBatch = false;
   #onChange;
   #storage;
 
-  /** @param storage keeps a text: `{read(), write(text)}`; nothing is kept without one. */
+  /**
+   * @param onChange is called after every change.
+   * @param storage keeps a text: `{read(), write(text)}`; nothing is kept without one.
+   */
   constructor(onChange, storage) {
     this.#onChange = onChange;
     this.#storage = storage;
@@ -36,13 +43,13 @@ export class Staged {
     this.#attempt = attempt;
   }
 
-  /** Goes on with what is kept: the storage is another one now. */
+  /** Replaces the changes by those in the storage, after the storage has changed. */
   readAgain() {
     this.#read();
     this.#onChange();
   }
 
-  /** Makes many changes that are reported as one. */
+  /** Calls `run`, and reports all changes that it makes as one. */
   batch(run) {
     this.#isBatch = true;
     try {
@@ -52,8 +59,6 @@ export class Staged {
       this.#changed();
     }
   }
-
-  #isBatch = false;
 
   #changed() {
     if (this.#isBatch) return;
@@ -67,7 +72,7 @@ export class Staged {
     this.#storage?.write(isEmpty ? null : stringify({ objects: [...objects], inserts, attempt: this.#attempt }));
   }
 
-  /** Drops what is staged for entities that are not there. */
+  /** Drops the changes of entities for which `exists(entity)` is false. */
   keepOnly(exists) {
     const { count } = this;
     this.#objects = new Map([...this.#objects].filter(([, { entity }]) => exists(entity)));
@@ -75,15 +80,26 @@ export class Staged {
     if (this.count !== count) this.#changed();
   }
 
-  /** Takes out the values of columns that are not there: `[{entity, id, name, value}]`. */
+  /**
+   * Removes the values of columns for which `isKnown(entity, name)` is false, and returns them:
+   * `[{entity, id, name, value}]`. A deletion is no longer based on such columns: the store would refuse it.
+   */
   takeUnknown(isKnown) {
     const taken = [];
-    const known = ({ entity, id, values = {} }) => Object.fromEntries(Object.entries(values).filter(([name, value]) =>
-      isKnown(entity, name) || taken.push({ entity, id, name, value }) === 0));
-    this.#inserts = this.#inserts.map((insert) => ({ ...insert, values: known(insert) }));
-    this.#objects = new Map([...this.#objects].map(([key, change]) => [key, { ...change, values: known(change) }])
+    let isChanged = false;
+    const known = (entity, values) =>
+      Object.fromEntries(Object.entries(values).filter(([name]) => isKnown(entity, name)));
+    const withKnownValues = (change) => {
+      const { entity, id, values = {}, seen = {} } = change;
+      const unknown = Object.entries(values).filter(([name]) => !isKnown(entity, name));
+      taken.push(...unknown.map(([name, value]) => ({ entity, id, name, value })));
+      isChanged ||= unknown.length > 0 || Object.keys(seen).some((name) => !isKnown(entity, name));
+      return { ...change, values: known(entity, values), ...(change.seen && { seen: known(entity, seen) }) };
+    };
+    this.#inserts = this.#inserts.map(withKnownValues);
+    this.#objects = new Map([...this.#objects].map(([name, change]) => [name, withKnownValues(change)])
       .filter(([, { isDeleted, values }]) => isDeleted || Object.keys(values).length > 0));
-    if (taken.length > 0) this.#changed();
+    if (isChanged) this.#changed();
     return taken;
   }
 
@@ -91,17 +107,17 @@ export class Staged {
     return this.#objects.size + this.#inserts.length;
   }
 
-  /** The staged change of an object: `{values, base, isDeleted}`. */
+  /** The staged change of an object: `{entity, id, item, values, base, seen, isDeleted}`; undefined if it has none. */
   of(entity, id) {
     return this.#objects.get(key(entity, id));
   }
 
-  /** Everything, in the order in which it was made: `{kind, entity, id, item, values, base}`. */
+  /** All changes as `listOf` returns them. */
   get list() {
     return listOf({ objects: this.#objects, inserts: this.#inserts });
   }
 
-  /** Stages a value; the one that was seen first is what the save is based on. */
+  /** Stages a value. The value that the page showed before the first edit becomes the base of the save. */
   set(entity, shown, name, value) {
     const item = this.#stored(shown);
     const former = this.#objects.get(key(entity, item.id)) ?? { entity, id: item.id, item };
@@ -126,7 +142,7 @@ export class Staged {
     else this.#put(entity, item.id, { base: {}, ...former, entity, id: item.id, item, seen, isDeleted: true });
   }
 
-  /** The item with the id that the store gave, where it was shown before that. */
+  /** The item with the store's id in place of its temporary id; other items as they are. */
   #stored(item) {
     return this.#ids.has(item.id) ? { ...item, id: this.#ids.get(item.id) } : item;
   }
@@ -151,7 +167,7 @@ export class Staged {
     this.#changed();
   }
 
-  /** Takes changes of the list out to be saved; `restore` puts them back, `saved` ends them. */
+  /** Removes the changes of the list and returns them, to be saved. Then call `saved`, or `restore` after a failure. */
   take(list) {
     const objects = new Map();
     for (const { isInsert, entity, id } of list) {
@@ -168,18 +184,18 @@ export class Staged {
     return this.#taken;
   }
 
-  /** The idempotency key of a save: that of the attempt before where the changes are the same. */
+  /** The idempotency key of a save; the key of the previous attempt if the changes are the same. */
   keyOf(changes) {
     this.#attempt = attemptOf(changes, this.#attempt);
     this.#write();
     return this.#attempt.key;
   }
 
-  /** The changes that were taken are saved. @param ids those that the store gave, by temporary ids. */
+  /** The store has saved the taken changes. @param ids the ids that it gave to new rows, by temporary ids. */
   saved({ objects, inserts }, ids = {}) {
     this.#taken = nothing();
     this.#attempt = null;
-    // They may have been read from the storage meanwhile.
+    // `readAgain` may have read the saved changes from the storage meanwhile.
     for (const [name, { values }] of objects) {
       if (isSame(this.#objects.get(name)?.values, values)) this.#objects.delete(name);
     }
@@ -195,7 +211,7 @@ export class Staged {
     this.#changed();
   }
 
-  /** Puts changes back; those that were staged meanwhile are made on them. */
+  /** Puts changes back, and merges the changes that were staged meanwhile into them. */
   restore(changes) {
     if (changes === this.#taken) this.#taken = nothing();
     const { objects, inserts } = merged(changes, { objects: this.#objects, inserts: this.#inserts });
@@ -210,7 +226,12 @@ export class Staged {
     this.#changed();
   }
 
-  /** After a conflict: what the store holds now is what has been seen; `mine` of it is kept. */
+  /**
+   * Bases a change on the values that the store holds now, after a conflict.
+   *
+   * @param stored the values of the store, by property.
+   * @param mine the set of properties among them whose staged values are kept; a deletion is kept unless it is empty.
+   */
   rebase(change, stored, mine) {
     const former = this.of(change.entity, change.id);
     if (!former) return;
@@ -229,7 +250,7 @@ export class Staged {
   }
 }
 
-/** The changes of a stored text, as `{objects, inserts, attempt}`; a text that is not of this page counts as nothing. */
+/** The changes of a stored text, as `{objects, inserts, attempt}`; empty for a text that cannot be read. */
 export function changesIn(text) {
   try {
     const { objects, inserts, attempt } = parse(text ?? '{}');
@@ -240,8 +261,9 @@ export function changesIn(text) {
 }
 
 /**
- * A save as `{digest, key}`: the attempt before it where that has the same changes. Temporary ids of a client
- * are random, so a save that inserts has its key by them: a tab and its duplicate save the same rows once.
+ * A save as `{digest, key}`; `former` if that has the same changes. The key of a save with inserts is made of a
+ * temporary id, which is random, so a tab and its duplicate send the same rows with the same key, and they are saved
+ * once.
  */
 export function attemptOf(changes, former) {
   const text = stringify(changes);
@@ -251,11 +273,11 @@ export function attemptOf(changes, former) {
   return { digest, key: temporaryID ? `${temporaryID}-${digest}` : randomText() };
 }
 
-/** Changes as `list` gives them. */
+/** Changes as `{kind, entity, id, item, values, base, seen, temporaryID}`: updates and deletions, then inserts. */
 export const listOf = ({ objects, inserts }) => [...objects.values(), ...inserts].map((change) => ({
   ...change, kind: change.isInsert ? 'insert' : change.isDeleted ? 'delete' : 'update' }));
 
-/** Staged changes as a save's: each guarded by the values that were seen. */
+/** Changes of `listOf` as the changes of a save, each with the values that it is based on. */
 export function saveChanges(list) {
   return list.map(({ kind, entity, id, values, base, seen, temporaryID }) => {
     if (kind === 'insert') return { insert: entity, temporaryID, values };

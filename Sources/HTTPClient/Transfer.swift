@@ -1,8 +1,8 @@
 // One request and its response: a request enters; the head, the pieces of the body and the end leave
-// as events, each when the reader requests it.
+// as events, one per call of `next`.
 //
-// Back pressure: a piece that arrives while another one waits to be read pauses the connection, so a
-// server notices that its reader is slow.
+// Back pressure: a piece of the body that arrives before the previous event was read pauses the
+// connection, so the server cannot send faster than the reader reads.
 
 import DequeModule
 import Synchronization
@@ -15,9 +15,9 @@ package enum TransferError: Error, Sendable, Equatable {
   case cancelled
   /// A limit of ``TransferTimeLimits`` has passed.
   case timedOut(Phase)
-  /// The connection could not be made, so nothing was sent; for a person.
+  /// No connection was made, so nothing was sent; the reason as a phrase.
   case notConnected(String)
-  /// The connection broke, or carried something other than HTTP; for a person.
+  /// The connection broke, or carried something other than HTTP; the reason as a phrase.
   case failed(String)
 
   /// True if the server has received nothing of the request.
@@ -30,7 +30,7 @@ package enum TransferError: Error, Sendable, Equatable {
 }
 
 extension TransferError {
-  /// Why a request has no response, for a person.
+  /// Returns the reason as a phrase, such as `no connection within 10 s`.
   package func reason(within limits: TransferTimeLimits) -> String {
     switch self {
     case .cancelled: "cancelled"
@@ -61,7 +61,7 @@ package enum TransferEvent: Sendable, Equatable {
 protocol TransferEngine: Sendable {
   /// Sends the request and passes each event to ``Transfer/receive(_:)``.
   func start(_ transfer: Transfer)
-  /// Reads on after ``Transfer/receive(_:)`` refused a piece, which is passed again.
+  /// Passes the piece that ``Transfer/receive(_:)`` refused again, and continues to read.
   func resume(_ transfer: Transfer)
   /// Closes the connection of a transfer that has not ended.
   func cancel(_ transfer: Transfer)
@@ -75,17 +75,18 @@ package final class Transfer: Sendable {
     /// Events that no reader has taken yet.
     var events: Deque<TransferEvent> = []
     var reader: Reader?
-    /// The last event, once it is known; returned for ever after.
+    /// The last event, once it is known. After the other events, every call of `next` returns it.
     var last: TransferEvent?
+    /// True after `receive` has refused a piece, until the engine is resumed.
     var isPaused = false
   }
 
   package let request: ClientRequest
   private let engine: any TransferEngine
-  // Protects what the reader and the engine's thread share; not held while a reader runs.
+  /// Shared by the reader and the engine's thread. The lock is not held while a reader runs.
   private let state = Mutex(State())
 
-  /// Sends `request`.
+  /// Sends `request`. A request that is not valid HTTP is not sent: `next` returns `notConnected`.
   package convenience init(_ request: ClientRequest) {
     self.init(request, on: systemEngine)
   }
@@ -94,7 +95,7 @@ package final class Transfer: Sendable {
     self.request = request
     self.engine = engine
     if let problem = request.problem {
-      state.withLock { $0.last = .failed(.failed(problem)) }
+      state.withLock { $0.last = .failed(.notConnected(problem)) }
     } else {
       engine.start(self)
     }
@@ -102,8 +103,9 @@ package final class Transfer: Sendable {
 
   // MARK: - For the reader
 
-  /// Calls `receive` once with the next event, at once or on the engine's thread, which it must not
-  /// block. One reader at a time; a second one receives `cancelled`.
+  /// Calls `receive` once with the next event: before this method returns, on the engine's thread, or on
+  /// the thread that calls ``cancel()``. `receive` must not block. One reader at a time; a second one
+  /// receives `cancelled`.
   package func next(_ receive: @escaping Reader) {
     let (event, resumes): (TransferEvent?, Bool) = state.withLock { state in
       guard state.reader == nil else { return (.failed(.cancelled), false) }
@@ -129,7 +131,8 @@ package final class Transfer: Sendable {
     }
   }
 
-  /// Ends the transfer and closes its connection. The reader receives `cancelled`.
+  /// Ends the transfer and closes its connection. The reader receives `cancelled`. No effect after the
+  /// last event.
   package func cancel() {
     let (isNew, reader): (Bool, Reader?) = state.withLock { state in
       guard state.last == nil else { return (false, nil) }

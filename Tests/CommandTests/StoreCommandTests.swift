@@ -75,6 +75,9 @@ struct StoreCommandTests {
       #expect(
         try heading("--group", "country.code", "--select", "country.code,n:@count")
           == ["country.code", "n"], "\(store)")
+      #expect(
+        try heading("--shape", "dictionaries", "--select", "name,y:TERNARY(capital == YES, 1, 0)")
+          == ["name", "y"], "\(store)")
     }
   }
 

@@ -146,7 +146,7 @@ struct ResponseTests {
       ),
     ])
   func refusals(request: ClientRequest, reason: String) async throws {
-    await #expect(throws: TransferError.failed(reason)) { try await request.response() }
+    await #expect(throws: TransferError.notConnected(reason)) { try await request.response() }
   }
 
   @Test("A refused connection and a host without an address have their reasons")

@@ -1,4 +1,5 @@
-// `livefetch fetch STORE ENTITY`
+// `livefetch fetch STORE ENTITY`: the arguments → a fetch of a store or a server; its result in the chosen
+// format on standard output, once or after every change.
 
 import ArgumentParser
 import FetchModel
@@ -10,8 +11,9 @@ struct FetchCommand: ParsableCommand {
     abstract: "Fetch objects of a store, and watch them change.",
     discussion: """
       STORE is an SQLite file, which may be served at the same time, a PostgreSQL database \
-      (postgres://…), or the address of a server. --watch redraws the result whenever it changes, with marks: + inserted, ~ changed, ↑ ↓ moved. If \
-      standard output is not a terminal, it prints each new result.
+      (postgres://…), or the address of a server. --watch redraws the result whenever it changes, \
+      with marks: + inserted, ~ changed, ↑ ↓ moved. If standard output is not a terminal, it prints \
+      each new result.
 
       EXAMPLES
         livefetch fetch world.sqlite City --where 'population >= 1000000' --sort -population
@@ -97,7 +99,8 @@ struct FetchCommand: ParsableCommand {
     }
   }
 
-  /// Returns the columns of a result without items; none if the first item shows them.
+  /// Returns the columns of a result without items; none if the result has items, whose keys are the
+  /// columns.
   private func columnsIfEmpty(
     _ result: JSON, of source: any FetchSource
   ) throws -> [String] {
@@ -109,13 +112,15 @@ struct FetchCommand: ParsableCommand {
 
   /// The keys of dictionaries; nil for objects.
   private var dictionaryKeys: [String]? {
-    guard group != nil || shape == "dictionaries" else { return nil }
-    let values = (fetch.select ?? group ?? "").split(separator: ",")
-    return values.map { value in
-      let parts = value.drop { $0 == " " }.split(separator: ":", maxSplits: 1)
-      // A part of a date or of a text is no name in front of a value.
-      let isPart = ["day", "month", "year", "initial"].contains(parts.last)
-      return String(parts.count == 2 && !isPart ? parts[0] : value.drop { $0 == " " })
+    get throws {
+      guard group != nil || shape == "dictionaries" else { return nil }
+      let selection = Parameter(name: "select", value: .text(fetch.select ?? group ?? ""))
+      return try selection.expressions().map { value in
+        let parts = value.split(separator: ":", maxSplits: 1)
+        // `n:@count` has the key `n`; `founded:month` is its own key.
+        let isPart = ["day", "month", "year", "initial"].contains(parts.last)
+        return parts.count == 2 && !isPart ? String(parts[0]) : value
+      }
     }
   }
 

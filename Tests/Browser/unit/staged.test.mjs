@@ -38,6 +38,13 @@ test('values of columns that are gone are taken out, and changes without others 
   assert.deepEqual(staged.takeUnknown(() => true), []);
 });
 
+test('a deletion is no longer based on a column that is gone', () => {
+  const staged = new Staged(() => {});
+  staged.toggleDeletion('t', { id: 1, a: 1, b: 2 }, { a: 1, b: 2 });
+  assert.deepEqual(staged.takeUnknown((entity, name) => name !== 'a'), []);
+  assert.deepEqual(saveChanges(staged.list), [{ delete: 't', id: 1, base: { b: 2 } }]);
+});
+
 test('what is staged for one store is not offered in another, and is there again in its own', () => {
   const tab = new TabStorage();
   edited(a, tab);

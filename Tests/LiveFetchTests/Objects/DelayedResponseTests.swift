@@ -193,12 +193,14 @@ struct DelayedResponseTests {
   func rolledBackWhileInserted(isDeleted: Bool) async throws {
     let (sample, store, context) = try await fixture()
     let nara: City = context.insertObject()
-    (nara.name, nara.population) = ("Nara", 7)
+    (nara.name, nara.population, nara.latitude) = ("Nara", 7, 34.5)
     let save = try await saving(context, store)
     nara.population = 8
+    // A value that cannot be stored.
+    nara.latitude = .nan
     if isDeleted { context.delete(nara) }
     context.rollback()
-    #expect(nara.population == 7 && !nara.isDeleted)
+    #expect(nara.population == 7 && nara.latitude == 34.5 && !nara.isDeleted)
     store.open(.saves)
     try await save.value
     #expect(!nara.objectID.isTemporary && nara.managedObjectContext === context)

@@ -1,9 +1,12 @@
-// The changes of a save in progress → answers whether an object or a property was sent, until the store
-// responds. The store may already have committed them.
+// The changes of a save in progress, from the request until the store's response: which objects and
+// properties were sent, and which new objects were rolled back since. The store may already have
+// committed them.
 
 /// The changes that were sent and not answered yet.
 struct SentChanges {
+  /// The sent state of each new object.
   private var insertions: [ObjectIdentifier: ContextSave.Sent] = [:]
+  /// The temporary ids of the new objects.
   private var temporaryIDs: Set<String> = []
   /// The sent properties of each object.
   private var sentProperties: [ObjectIdentifier: Set<String>] = [:]
@@ -76,16 +79,15 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Restores the sent values of a new object.
+  /// Discards the edits of a new object that were made after it was sent.
   fileprivate func discardEdits(since sent: ContextSave.Sent) {
-    for name in Set(edits.keys).union(unstorable.keys) where edits[name] != sent.edits[name] {
-      clearValue(of: name)
-    }
+    for name in edits.keys where edits[name] != sent.edits[name] { clearValue(of: name) }
+    for name in unstorable.keys { clearValue(of: name) }
     related = related.filter { memberEdits[$0.key] == sent.memberEdits[$0.key] }
     (edits, memberEdits, unstorable) = (sent.edits, sent.memberEdits, [:])
   }
 
-  /// Restores a new object that was changed or deleted during its save.
+  /// Restores the sent state of a new object that was changed or deleted during its save.
   func restore(_ sent: ContextSave.Sent) {
     discardEdits(since: sent)
     stage = .inserted
