@@ -1,10 +1,10 @@
-// Plain words in the search field → a predicate. Text with a comparison is a predicate itself.
+// The text of the search field → a predicate. Text with a comparison is a predicate already; other text is words.
 
 import { isNumeric } from './format.js';
 import { isComparison, tokens } from './predicate-language.js';
 import { nameText, quoted } from './predicate-text.js';
 
-/** True if a text is words to search for, and no predicate. The address of a page is one, whatever characters it has. */
+/** True if a text is words to search for, and no predicate. A URL is a word, also with `?a=1` in it. */
 export function isSearch(text) {
   if (/^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(text.trim())) return true;
   const list = tokens(text).filter(({ kind }) => kind !== 'space');
@@ -14,7 +14,12 @@ export function isSearch(text) {
   return !isPredicate;
 }
 
-/** True if a text may be meant as words though it is no search; one that ends behind a comparison is still being typed. */
+/**
+ * True if a text that `isSearch` takes for a predicate, and that has an error, may be meant as words.
+ *
+ * @param isUnfinished true if the error is at the end of a text that is being typed: after a comparison operator the
+ *   text is then a predicate whose value is missing.
+ */
 export function mayBeWords(text, isUnfinished) {
   const list = tokens(text);
   const hasOnlyWords = list.every(({ kind }) => ['space', 'word', 'keyword'].includes(kind));
@@ -28,8 +33,8 @@ export function words(text) {
 }
 
 /**
- * The text of the search field as a predicate: each word is in a text column, or is the value of a
- * number. Rows without text columns have none: `FALSEPREDICATE`.
+ * The text of the search field as a predicate. For each word: a text column contains it, or a number column has its
+ * value. `FALSEPREDICATE` for a word that no column of the entity can hold.
  */
 export function predicateOf(text, schema, entity) {
   return isSearch(text) ? allOf(words(text).map((word) => anywhere(word, schema, entity))) : text.trim();
@@ -38,6 +43,7 @@ export function predicateOf(text, schema, entity) {
 const allOf = (conditions) =>
   conditions.map((condition) => (conditions.length > 1 ? `(${condition})` : condition)).join(' AND ');
 
+/** The condition that any column contains a word, or has its value. */
 function anywhere(word, schema, entity) {
   const { attributes, idType } = schema.entity(entity);
   const texts = [...attributes.filter(({ type }) => type === 'string' || type === 'uri').map(({ name }) => name),

@@ -9,7 +9,7 @@ struct PredicateCaseTests {
   private static func cases() throws -> [PredicateCase] {
     try [
       PredicateCases.equality, PredicateCases.order, PredicateCases.logic, PredicateCases.text,
-      PredicateCases.dates, PredicateCases.paths, PredicateCases.arithmetic,
+      PredicateCases.dates, PredicateCases.paths, PredicateCases.expressions,
       PredicateCases.quantifiers, PredicateCases.aggregates, PredicateCases.subqueries,
       PredicateCases.words,
     ].flatMap(PredicateCase.read)

@@ -1,4 +1,4 @@
-// Files that were truncated, and missing files with a log, are not opened as new databases.
+// Truncated files, and empty files with a WAL, are not opened as new databases.
 
 import FetchModel
 import Foundation
@@ -6,25 +6,27 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-private func cut(_ path: String, to size: off_t) { #expect(truncate(path, size) == 0) }
+private func truncateFile(_ path: String, to size: off_t) {
+  #expect(truncate(path, size) == 0)
+}
 
-@Suite("A file that was cut short is refused when it is opened", .mayBlock)
+@Suite("A truncated file is refused when it is opened", .mayBlock)
 struct TruncatedFileTests {
-  @Test("One byte is no database")
+  @Test("A file of one byte is not a database")
   func oneByte() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.emptyFile()
-    cut(path, to: 1)
+    truncateFile(path, to: 1)
     #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
   }
 
-  @Test("A file that lacks pages is no database", .enabled(if: Sqlite3.isInstalled))
+  @Test("A file that lacks pages is not a database", .enabled(if: Sqlite3.isInstalled))
   func lackingPages() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("store.sqlite")
     try Sqlite3.run("CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT)", path)
     try SQLiteStore(path: path).close()
-    cut(path, to: 8_192)
+    truncateFile(path, to: 8_192)
     #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
@@ -32,20 +34,20 @@ struct TruncatedFileTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 8_192)
   }
 
-  @Test("Pages that are only in the log are not missing", .enabled(if: Sqlite3.isInstalled))
-  func pagesInLog() throws {
+  @Test("Pages that are only in the WAL are not missing", .enabled(if: Sqlite3.isInstalled))
+  func pagesInWAL() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("store.sqlite")
     try Sqlite3.run("CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT)", path)
     let store = try SQLiteStore(path: path)
-    // A checkpoint that ended in the middle: the header is in the file, later pages are not.
+    // As after a checkpoint that did not finish: the file has the first pages, the WAL has all.
     let copy = directory.file("copy.sqlite")
     try Sqlite3.run("PRAGMA wal_checkpoint(PASSIVE)", path)
-    for end in ["", "-wal"] {
-      try FileManager.default.copyItem(atPath: path + end, toPath: copy + end)
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
     }
     store.close()
-    cut(copy, to: 8_192)
+    truncateFile(copy, to: 8_192)
     let second = try SQLiteStore(path: copy)
     #expect(second.model.entities.map(\.name) == ["city"])
     second.close()
@@ -53,9 +55,9 @@ struct TruncatedFileTests {
   }
 
   @Test(
-    "A served file that is cut within a page answers no fetch, which could read zeros",
+    "Fetches of a served file that is truncated within a page are refused: they could read zeros",
     .onlyForFiles)
-  func cutWhileServed() throws {
+  func truncatedWhileServed() throws {
     let file = try ServedFile(
       """
       CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
@@ -64,25 +66,25 @@ struct TruncatedFileTests {
       """)
     try file.runExternally("PRAGMA wal_checkpoint(TRUNCATE)")
     #expect(try file.ask("/v1/objects/city?sort=id&limit=1").status == 200)
-    cut(file.path, to: 10 * 4_096 + 100)
+    truncateFile(file.path, to: 10 * 4_096 + 100)
     let answer = try file.ask("/v1/objects/city?sort=id&limit=2")
     #expect(answer.status == 503)
     #expect(answer.code == "storage-failed")
     #expect(try file.ask("/health/ready").status == 503)
   }
 
-  @Test("A missing file with a log that has content is no new database, and the log is kept")
-  func log() throws {
+  @Test("An empty file with a WAL that has content is not a new database, and the WAL is kept")
+  func emptyFileWithWAL() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.emptyFile()
-    let log = path + "-wal"
-    try Data(repeating: 7, count: 100).write(to: URL(fileURLWithPath: log))
+    let wal = path + "-wal"
+    try Data(repeating: 7, count: 100).write(to: URL(fileURLWithPath: wal))
     #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
-    #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count == 100)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: wal)).count == 100)
   }
 
-  @Test("Nothing is a new database only where that is expected")
-  func empty() throws {
+  @Test("An empty file is a new database only if the options accept it")
+  func emptyFile() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.emptyFile()
     var options = SQLiteStoreOptions()
@@ -92,8 +94,8 @@ struct TruncatedFileTests {
     try SQLiteStore(path: path, options: options).close()
   }
 
-  @Test("A database that is made is no empty file")
-  func made() throws {
+  @Test("A created database without tables is not an empty file")
+  func created() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("new.sqlite")
     try SQLiteStore.create(path: path)

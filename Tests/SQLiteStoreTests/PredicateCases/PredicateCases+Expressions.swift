@@ -1,7 +1,8 @@
-// Cases: arithmetic, functions, TERNARY, CAST. The rows are in `CaseFixture.sql`.
+// Cases: arithmetic, functions, TERNARY, CAST. `PredicateCase` describes a line, `CaseFixture.sql` has the
+// rows.
 
 extension PredicateCases {
-  static let arithmetic = #"""
+  static let expressions = #"""
     # Arithmetic
     n + 1 == 6 → 1
     n - 1 == -1 → 3

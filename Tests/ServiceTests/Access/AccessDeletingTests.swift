@@ -1,4 +1,4 @@
-// Deletes in saves under access rules: what delete rules, constraints and triggers take with them.
+// Deletes in saves under access rules, and the rows that delete rules, ON CONFLICT REPLACE and triggers delete.
 
 import FetchModel
 import Service
@@ -7,8 +7,10 @@ import Testing
 
 @Suite("A caller deletes no more than the access rules allow", .mayBlock)
 struct AccessDeletingTests {
-  @Test("An object that a save inserts and deletes needs its delete rule: others may go with it")
-  func transient() throws {
+  @Test(
+    "An object that a save inserts and deletes must fulfil its delete rule: the delete may cascade to others"
+  )
+  func insertedAndDeleted() throws {
     let fixture = try AccessFixture(
       model: """
         {"entities":[
@@ -22,7 +24,7 @@ struct AccessDeletingTests {
         """)
     let worker = try fixture.ask(nil, "POST", "/v1/objects/Worker", #"{"name":"w"}"#)
     #expect(worker.status == 201)
-    func transient(level: Int, staff: String) throws -> Answer {
+    func insertAndDelete(level: Int, staff: String) throws -> Answer {
       try fixture.ask(
         "1", "POST", "/v1/save",
         """
@@ -30,14 +32,14 @@ struct AccessDeletingTests {
           {"delete":"Boss","id":{"temporaryID":"x"}}]}
         """)
     }
-    let refused = try [5, 2].map { try transient(level: $0, staff: "[1]") }
+    let refused = try [5, 2].map { try insertAndDelete(level: $0, staff: "[1]") }
     #expect(refused.map(\.status) == [403, 403])
     #expect(refused.allSatisfy { $0.text.contains("to delete this Boss") })
     #expect(try fixture.ids(nil, "/v1/objects/Worker") == [1])
-    #expect(try transient(level: 1, staff: "[]").status == 200)
+    #expect(try insertAndDelete(level: 1, staff: "[]").status == 200)
   }
 
-  @Test("What a save inserts or updates fulfils its rule before a delete takes it along")
+  @Test("An object that a save inserts or updates must fulfil its rule before a cascading delete")
   func cascades() throws {
     let fixture = try AccessFixture(
       model: """
@@ -87,7 +89,7 @@ struct AccessDeletingTests {
       """)
     #expect(batch.status == 403, "\(batch.text)")
     #expect(try fixture.ids(nil, "/v1/objects/Worker") == [1, 2])
-    // An object that a delete leaves has to fulfil its rule after the save alone.
+    // An object that no delete of the save removes must fulfil its rule only at the end of the save.
     let completed = try save(
       """
       {"insert":"Boss","temporaryID":"b","values":{"level":7}},
@@ -95,7 +97,7 @@ struct AccessDeletingTests {
       {"update":"Boss","id":{"temporaryID":"b"},"values":{"level":1}}
       """)
     #expect(completed.status == 200, "\(completed.text)")
-    // The model's delete rules themselves are not checked.
+    // The objects that the model's delete rules delete need not fulfil their `delete` rule.
     #expect(try save(company(1)).status == 200)
     #expect(try fixture.ids(nil, "/v1/objects/Worker") == [2])
   }
@@ -113,7 +115,7 @@ struct AccessDeletingTests {
     let updated = try fixture.ask("1", "PATCH", "/v1/objects/r/2", #"{"c":"a"}"#)
     #expect([inserted, updated].map(\.status) == [409, 409])
     #expect(try fixture.ids(nil, "/v1/objects/r") == [1, 2])
-    // The server's token is not restricted, and the table's clause holds.
+    // The server's token is not restricted: the clause deletes the conflicting row.
     #expect(try fixture.ask(nil, "POST", "/v1/objects/r", #"{"c":"a"}"#).status == 201)
     #expect(try fixture.ids(nil, "/v1/objects/r") == [2, 3])
   }
