@@ -1,4 +1,4 @@
-// Dictionaries at the current or a past position → their JSON.
+// The plan of a fetch of dictionaries, and a position → the dictionaries as JSON.
 
 import FetchModel
 import SQLComposer
@@ -21,6 +21,8 @@ extension ResultTransaction {
     return result
   }
 
+  /// Appends the dictionaries of `statement`, up to the plan's limit. If that is the server's own limit, the
+  /// statement selects one more, and the result is truncated if there is one.
   private func read(
     _ statement: GroupedQueryStatement, of plan: FetchPlan, into result: inout GroupedResult
   ) throws(StoreError) {
@@ -44,7 +46,7 @@ extension ResultTransaction {
     }
   }
 
-  /// `{"entity":"City","token":"…","count":2,"sections":[…]}`
+  /// Returns the snapshot `{"entity":"City","token":"…","count":2,"sections":[…]}`.
   func dictionariesSnapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     let result = try dictionaries(of: plan, at: .now)
     var json: [UInt8] = []
@@ -60,7 +62,7 @@ extension ResultTransaction {
 }
 
 extension FetchStatement {
-  /// A statement whose columns have no meaning of their own.
+  /// A statement whose columns the caller reads by index: its layout is empty.
   package init(_ fragment: SQLFragment) {
     self.init(fragment, layout: RowLayout())
   }

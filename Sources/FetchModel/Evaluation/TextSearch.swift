@@ -23,9 +23,12 @@ public struct TextSearch: Sendable {
   private let kind: Kind
   private let options: StringOptions
 
+  /// Prepares a search for a text or a pattern. O(length of `pattern`) for texts.
+  ///
   /// - Parameters:
-  ///   - pattern: the text or the pattern to find, as UTF-8. An empty text, or a pattern that is
-  ///     invalid or longer than ``maxPatternBytes``, is found nowhere.
+  ///   - pattern: the text or the pattern to find, as UTF-8. An empty text of `beginsWith`, `endsWith` or
+  ///     `contains` is found nowhere, nor is a pattern that is invalid or longer than
+  ///     ``maxPatternBytes``.
   ///   - relation: `beginsWith`, `endsWith`, `contains`, `like` or `matches`; nothing is found
   ///     under any other.
   ///   - isCancelled: called now and then for a long `pattern`. Once it has returned true, the results
@@ -34,7 +37,7 @@ public struct TextSearch: Sendable {
     _ pattern: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
     _ options: StringOptions, isCancelled: () -> Bool = { false }
   ) {
-    // A regular expression ignores case itself.
+    // The regular expression ignores case, so that only marks are removed here.
     self.options = relation == .matches ? options.diacritics : options
     guard pattern.count <= Self.maxPatternBytes || ![.like, .matches].contains(relation) else {
       kind = .nothing
@@ -66,13 +69,14 @@ public struct TextSearch: Sendable {
     }
     let like = LikePattern(String(decoding: folded, as: UTF8.self))
     guard options.contains(.caseInsensitive) else { return .like(like) }
-    // A text in which a character folds to two is matched unfolded, because `?` matches one character.
-    let composed = Folding.fold(String(decoding: pattern, as: UTF8.self), options.diacritics)
-    let expression = LikePattern(composed.precomposedText).expression
+    // `?` matches one character. A text in which case folding makes two of one is therefore matched with
+    // its case, by an expression that ignores case.
+    let caseKept = Folding.fold(String(decoding: pattern, as: UTF8.self), options.diacritics)
+    let expression = LikePattern(caseKept.precomposedText).expression
     return expression.map { .likeInAnyCase(like, $0) } ?? .like(like)
   }
 
-  /// Prepares a search for a text or a pattern.
+  /// Prepares a search for a text or a pattern, as ``init(_:_:_:isCancelled:)`` does.
   public init(_ pattern: String, _ relation: Comparison.Relation, _ options: StringOptions) {
     var pattern = pattern
     self = pattern.withUTF8 { TextSearch($0, relation, options) }
@@ -89,9 +93,9 @@ public struct TextSearch: Sendable {
     if case .likeInAnyCase(_, let expression) = kind,
       Folding.expands(text, isCancelled: isCancelled)
     {
-      let folded = Folding.fold(text, options.diacritics, isCancelled: isCancelled)
-      var plain = String(decoding: folded, as: UTF8.self).precomposedText
-      return plain.withUTF8 { expression.matches($0, isCancelled: isCancelled) }
+      let caseKept = Folding.fold(text, options.diacritics, isCancelled: isCancelled)
+      var composed = String(decoding: caseKept, as: UTF8.self).precomposedText
+      return composed.withUTF8 { expression.matches($0, isCancelled: isCancelled) }
     }
     let ignoresMarks = options.contains(.diacriticInsensitive)
     return Folding.fold(text, options, isCancelled: isCancelled).withUnsafeBufferPointer { folded in

@@ -1,6 +1,7 @@
 // A resolved key path. It contains only indexes, so that no later stage can fail on it.
 
-/// A resolved key path from an entity over relationships to a property.
+/// A resolved key path from an entity over relationships to a property. The indexes are those of the
+/// ``Model`` that it was resolved against; another model's methods may trap on them.
 public struct PropertyPath: Sendable, Hashable {
   /// The index of the entity where the path starts.
   public let root: Int
@@ -26,7 +27,7 @@ public struct PropertyPath: Sendable, Hashable {
 }
 
 extension Model {
-  /// Returns the relationships along `path`, in order, and the entity at its end. O(steps).
+  /// Returns the relationships along `path`, in order, and the index of the entity at its end. O(steps).
   public func walk(_ path: PropertyPath) -> (relationships: [Relationship], end: Int) {
     var entity = path.root
     let relationships = path.steps.map { step in

@@ -64,7 +64,8 @@ public struct SectionInfo: Sendable, Hashable {
   }
 }
 
-/// Writes a component in the JSON of the term's type.
+/// Converts a component of an order key into a section's name and its value as JSON, by the type of the
+/// section's term. For one component.
 private struct SectionWriter {
   /// nil for a derived value, which is always text.
   private let type: AttributeType?
@@ -121,15 +122,15 @@ private struct SectionWriter {
   }
 
   private mutating func write(number: Double) {
-    // Unlike in items, because a section of nil may exist as well.
-    guard !number.isNaN else { return write(text: "NaN") }
+    // Items have null for NaN. A section has "NaN", which differs from the section of nil.
+    guard !number.isNaN else { return write(string: "NaN") }
     value.append(json: number)
     name = String(decoding: value.filter { $0 != 0x22 }, as: UTF8.self)
   }
 
-  private mutating func write(text: String) {
-    name = text
-    value.append(jsonString: text)
+  private mutating func write(string: String) {
+    name = string
+    value.append(jsonString: string)
   }
 
   private mutating func write(_ date: Instant) {
@@ -143,15 +144,18 @@ private struct SectionWriter {
       return
     }
     // The key of PostgreSQL's `-infinity` begins with a blank, so that it precedes every date.
-    if type == .date, utf8.elementsEqual(" -infinity".utf8) { return write(text: "-infinity") }
+    if type == .date, utf8.elementsEqual(" -infinity".utf8) {
+      return write(string: "-infinity")
+    }
     write(asStored: utf8)
   }
 
+  /// Writes a text: as the JSON that it is in a JSON or decimal attribute, otherwise as a string.
   private mutating func write(asStored utf8: UnsafeBufferPointer<UInt8>) {
     name = String(decoding: utf8, as: UTF8.self)
     switch type == .json || type == .decimal ? try? JSON(stored: Array(utf8)) : nil {
     case .number?: value.append(contentsOf: utf8)
-    // Clients compute the digest from the string that they have read, whatever escapes the text has.
+    // A client computes a result's digest from the decoded string, so the string is escaped in one way.
     case .string(let text)? where type == .json: value.append(jsonString: text)
     case .some where type == .json: value.append(contentsOf: utf8)
     default: value.append(jsonString: utf8)
@@ -169,7 +173,7 @@ private struct SectionWriter {
     }
   }
 
-  /// Writes a value that the type does not include as stored.
+  /// Writes, as stored, a value of another type than the attribute's.
   private mutating func write(mistyped: OrderKeyDecoder.Component) {
     switch mistyped {
     case .null: value.append(json: "null")

@@ -1,41 +1,44 @@
-// Locates an error within a string literal at its character.
+// An error at a string literal, with the index of the wrong character in the string → the error at the
+// byte of the predicate where that character is written.
 
 extension PredicateError {
-  /// This error at the wrong character, if the string literal is part of `text`.
+  /// Returns this error at the wrong character, if `offset` is that of a string literal in `text`.
+  /// Otherwise returns it unchanged: the string may be an argument.
   func located(in text: String) -> PredicateError {
-    guard let character, let place = PredicateLexer(text).place(of: character, inString: offset)
+    guard let character,
+      let offset = PredicateLexer(text).offset(ofScalar: character, inString: offset)
     else { return self }
     return PredicateError(
-      code, at: place, found: found, expected: expected, advice: advice, nearest: nearest)
+      code, at: offset, found: found, expected: expected, advice: advice, nearest: nearest)
   }
 }
 
 extension PredicateLexer {
-  /// The place of a character of the string that begins at `start`; nil if no string begins there
-  /// or an escape makes the place uncertain.
-  fileprivate func place(of index: Int, inString start: Int) -> Int? {
+  /// Returns the byte offset of the Unicode scalar with this index in the string literal whose quote is
+  /// at `start`; nil if no literal begins there, if the literal is shorter, or after an escape `\u`.
+  fileprivate func offset(ofScalar index: Int, inString start: Int) -> Int? {
     var lexer = self
     lexer.offset = start
     guard let quote = lexer.peek(), quote == UInt8(ascii: "'") || quote == UInt8(ascii: "\"")
     else { return nil }
-    var place = start + 1
+    var offset = start + 1
     for _ in 0..<index {
-      guard place < bytes.count, bytes[place] != quote else { return nil }
-      // Only escapes of a single sign are certain to produce one character.
-      if bytes[place] == UInt8(ascii: "\\") {
-        guard place + 1 < bytes.count else { return nil }
-        switch bytes[place + 1] {
+      guard offset < bytes.count, bytes[offset] != quote else { return nil }
+      // These escapes of two bytes are one scalar. `\u` is one or half of one; others are kept as written.
+      if bytes[offset] == UInt8(ascii: "\\") {
+        guard offset + 1 < bytes.count else { return nil }
+        switch bytes[offset + 1] {
         case UInt8(ascii: "u"): return nil
         case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "n"),
           UInt8(ascii: "r"), UInt8(ascii: "t"):
-          place += 2
+          offset += 2
           continue
         default: break
         }
       }
-      place += 1
-      while place < bytes.count, bytes[place] & 0xC0 == 0x80 { place += 1 }
+      offset += 1
+      while offset < bytes.count, bytes[offset] & 0xC0 == 0x80 { offset += 1 }
     }
-    return place < bytes.count ? place : nil
+    return offset < bytes.count ? offset : nil
   }
 }

@@ -49,7 +49,7 @@ public struct PredicateError: Error, Sendable, Hashable {
   public let nearest: String?
   /// An alternative, as a sentence.
   public let advice: String?
-  /// The index of the wrong character in the string at ``offset``.
+  /// The index of the wrong Unicode scalar in the string literal at ``offset``.
   var character: Int?
 
   /// Makes a predicate error.

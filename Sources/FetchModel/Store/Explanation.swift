@@ -1,11 +1,11 @@
-// The execution of a fetch, explained to users: its statements, their query plans, and indexes that
-// would help.
+// The response to `explain=true`: the statements of a fetch, their query plans, and indexes that would
+// make them faster.
 
 /// The response to `explain=true`.
 public struct Explanation: Sendable, Hashable {
   /// A step of a query plan, with its substeps.
   public struct Step: Sendable, Hashable {
-    /// The database's description of the step.
+    /// The step in the database's words, such as `SCAN t0`.
     public let detail: String
     /// The substeps, in the database's order.
     public let children: [Step]
@@ -67,6 +67,7 @@ public struct Explanation: Sendable, Hashable {
 }
 
 extension Explanation {
+  /// The body of the response:
   /// `{"entity":"City","statements":[{"for":"items","sql":…,"types":[…],"plan":[…],"hints":[…]}]}`
   public var json: [UInt8] {
     let statements = statements.map { statement in

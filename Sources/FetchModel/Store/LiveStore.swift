@@ -39,15 +39,15 @@ public struct ChangeSet: Sendable {
   /// The objects whose related objects changed, by old and new links, for each to-many
   /// relationship.
   public var members: [EntityRelationship: Set<ObjectID>]
-  /// The differing properties of objects that existed before and still exist, by entity index.
-  /// Changed objects that are not listed were inserted or deleted, or the store does not know the
-  /// properties.
+  /// The properties whose values differ, of objects that existed before and still exist, by entity
+  /// index. A changed object that is not listed was inserted or deleted, or the store does not know
+  /// which properties differ.
   public var changes: [Int: [ObjectID: PropertyMask]]
   /// The position after which these changes were made; nil if the store needs none to read past
   /// values.
   public var start: HistoryPosition?
-  /// True if several transactions may lie between the two states, so that a client may know a state in
-  /// which a value differs from that of both.
+  /// True if there may be states between the two, because several transactions made the changes. A
+  /// client may have received such a state, in which a value differs from its values in both.
   public var hasStatesBetween = false
 
   /// Makes a change set.
@@ -75,13 +75,17 @@ public enum ReadPosition: Sendable, Hashable {
 
 /// The validity of a token.
 public enum TokenValidity: Sendable, Hashable {
-  case known, expired
+  /// The history has every change after the token's position.
+  case known
+  /// The token is of another history, or the history after its position is pruned or incomplete.
+  case expired
 }
 
-/// The oldest history position that pruning must keep for a reader.
+/// The part of the history that pruning must keep for a reader.
 public enum RetentionDemand: Sendable, Hashable {
+  /// None of it.
   case nothing
-  /// Everything committed from now on.
+  /// The changes committed from now on.
   case new
   /// The changes after a position.
   case after(HistoryPosition)
@@ -89,6 +93,7 @@ public enum RetentionDemand: Sendable, Hashable {
 
 /// A store that live queries can follow.
 public protocol LiveStore: Sendable {
+  /// The entities of the store.
   var model: Model { get }
   /// The comparison rules of the columns, for evaluating conditions over
   /// ``ReadTransaction/values(of:ids:at:)``; nil if only the store itself can evaluate them.
@@ -97,22 +102,22 @@ public protocol LiveStore: Sendable {
   func read<Result>(
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
-  /// Runs `body` in a read transaction on the newest committed state. When `isCancelled` becomes true, a
-  /// running query ends soon with ``StoreError/queryTimeout``.
+  /// Runs `body` in a read transaction on the newest committed state. Once `isCancelled` returns true, the
+  /// running query throws ``StoreError/queryTimeout``.
   func read<Result>(
     cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
-  /// Sets the part of the history that `reader` still needs. A store that prunes its history keeps
-  /// that part as long as the reader makes progress.
+  /// Sets the part of the history that `reader` still needs, in place of its earlier demand. A store that
+  /// prunes its history keeps that part as long as the reader makes progress.
   func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier)
 }
 
 /// An open read transaction.
 public protocol ReadTransaction {
-  /// The newest position of this state.
+  /// The token of this state.
   var token: Token { get }
-  /// The maximum number of bytes of a response.
+  /// The maximum number of bytes of a response's JSON.
   var maxResponseBytes: Int { get }
   /// Runs `body` with a total time budget for its queries: the shorter of `limit` and the store's
   /// own limit (nil: only the store's own). The budget replaces any outer one. After it, queries
@@ -122,8 +127,8 @@ public protocol ReadTransaction {
   ) throws(StoreError) -> Result
   /// Returns whether the history reaches back to `token` without a gap.
   func validity(of token: Token) throws(StoreError) -> TokenValidity
-  /// The error that clients get if a query of this transaction failed with `error`:
-  /// ``StoreError/schemaChanged(entity:)`` if a table differs from the model.
+  /// Returns the error that clients get for `error`, with which a query of this transaction failed:
+  /// ``StoreError/schemaChanged(entity:)`` if a table differs from the model, otherwise `error`.
   func mapError(_ error: StoreError) -> StoreError
   /// Returns the changes after `position`, up to this state. O(changed rows).
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet
@@ -136,7 +141,7 @@ public protocol ReadTransaction {
   func keys(
     of definition: ResultDefinition, after: OrderKey?, limit: Int?, maxBytes: Int
   ) throws(StoreError) -> [OrderKey]
-  /// Returns the number of objects in the result without a window.
+  /// Returns the number of objects in the whole result, whatever its window.
   func total(of definition: ResultDefinition) throws(StoreError) -> Int
   /// Returns those of `ids` that are in the result at `position`, with their values at that position.
   func rows(
@@ -182,7 +187,7 @@ extension ReadTransaction {
     try keys(of: definition, after: after, limit: limit, maxBytes: .max)
   }
 
-  /// A store without limits.
+  /// The default for a store without a limit.
   public var maxResponseBytes: Int { .max }
 
   /// The default for a store whose schema cannot change while it is open.

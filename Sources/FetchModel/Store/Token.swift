@@ -8,11 +8,11 @@ import Bytes
 /// the file that the client knows. As text: `k3-1042-00009f3c`, and with the tag of a caller's access
 /// rules `k3-1042-00009f3c-5d01c2a4`.
 public struct Token: Sendable, Hashable {
-  /// The history that the position belongs to.
+  /// The name of the history that the position belongs to: one or more of a–z and 0–9.
   public let epoch: String
-  /// The state that the token names.
+  /// The last position of the history that the state contains.
   public let position: HistoryPosition
-  /// A random number that a position of another history does not share.
+  /// The random number that the store wrote with the position.
   public let nonce: UInt32
   /// The ``CallerAccess/tokenTag`` of the caller that it was given to; nil if no access rules apply to
   /// that caller. Stores and the live engine use tokens without tags.
@@ -26,14 +26,15 @@ public struct Token: Sendable, Hashable {
     self.tag = tag
   }
 
-  /// The maximum number of bytes of a token's text. PostgreSQL's transactions in progress need a few bytes each.
-  private static let longestText = 8192
+  /// The maximum size of a token's text. A position in PostgreSQL lists the transactions in progress, with
+  /// a few bytes for each.
+  private static let maxTextBytes = 8192
 
   /// Parses a token's text; nil if it is not well-formed.
   public init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard text.utf8.count <= Self.longestText, parts.count == 3 || parts.count == 4,
-      !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isEpochByte),
+    guard text.utf8.count <= Self.maxTextBytes, parts.count == 3 || parts.count == 4,
+      !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isLowercaseOrDigit),
       let position = HistoryPosition(parts[1]), let nonce = Self.number(parts[2])
     else { return nil }
     var tag: UInt32?
@@ -44,19 +45,19 @@ public struct Token: Sendable, Hashable {
     self.init(epoch: String(parts[0]), position: position, nonce: nonce, tag: tag)
   }
 
-  /// Reads eight hexadecimal digits.
+  /// Reads eight lowercase hexadecimal digits; nil for any other text.
   private static func number(_ digits: Substring) -> UInt32? {
-    guard digits.utf8.count == 8, digits.utf8.allSatisfy(isEpochByte) else { return nil }
+    guard digits.utf8.count == 8, digits.utf8.allSatisfy(isLowercaseOrDigit) else { return nil }
     return UInt32(digits, radix: 16)
   }
 
-  private static func isEpochByte(_ byte: UInt8) -> Bool {
+  private static func isLowercaseOrDigit(_ byte: UInt8) -> Bool {
     (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x7A)
   }
 }
 
 extension Token {
-  /// Returns the token as a caller with these access rules receives it.
+  /// Returns the same token with `tag` in place of its own, as the caller with that tag receives it.
   public func tagged(_ tag: UInt32?) -> Token {
     Token(epoch: epoch, position: position, nonce: nonce, tag: tag)
   }

@@ -1,15 +1,15 @@
-// The arithmetic of a calculation: decimal if it contains decimal attributes and no doubles.
+// The arithmetic of a calculation: decimal digits if it contains decimal attributes and no doubles.
 
 /// The precision of a number, and its effect on a calculation.
 public enum Precision: Sendable, Hashable {
   /// A double, or a value that is not a number: the calculation uses doubles.
   case binary
-  /// An integer or a literal: the other operand decides.
+  /// An integer or a literal: the other operand determines the arithmetic.
   case adapting
-  /// A decimal: with decimals and adapting numbers the calculation uses decimal digits.
+  /// A decimal: the calculation uses decimal digits unless it contains a `binary` value.
   case decimal
 
-  /// The arithmetic for two operands.
+  /// The precision of a calculation with two operands.
   public init(_ left: Precision, _ right: Precision) {
     if left == .binary || right == .binary {
       self = .binary

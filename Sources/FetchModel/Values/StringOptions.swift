@@ -4,7 +4,7 @@
 public struct StringOptions: OptionSet, Sendable, Hashable {
   /// The options as bits.
   public let rawValue: UInt8
-  /// Makes options of their bits.
+  /// Makes options from their bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// `c`: Unicode's full case folding in the root locale.
@@ -17,6 +17,6 @@ public struct StringOptions: OptionSet, Sendable, Hashable {
   /// The options that change the result of a comparison.
   public var folding: StringOptions { intersection([.caseInsensitive, .diacriticInsensitive]) }
 
-  /// The options that change the text if case is compared character by character.
+  /// These options without `c` and `n`: for a regular expression, which ignores case itself.
   public var diacritics: StringOptions { intersection(.diacriticInsensitive) }
 }

@@ -83,7 +83,7 @@ public final class DataStoreQuery<
   func enqueue(_ changes: [ResultChange<Result>], of all: () -> [Result]) {
     let isMany = box.withLock { content in
       let unread = [content.ready, content.pending].compactMap(\.self)
-      return unread.reduce(changes.count) { $0 + $1.changes.count } > ResultEdit<Result>.maximum
+      return unread.reduce(changes.count) { $0 + $1.changes.count } > ResultEdit<Result>.maxChanges
         && (unread.contains(where: \.isPlaced) || changes.contains { $0.place != nil })
     }
     if isMany { return enqueue(all: all(), changed: Set(changes.map(\.id))) }

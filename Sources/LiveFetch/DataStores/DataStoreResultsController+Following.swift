@@ -132,7 +132,7 @@ extension DataStoreResultsController {
     let batch = hasResults ? batch : batch.first
     hasResults = true
     let (previous, isReordered) = results.apply(batch)
-    let isShort = previous.count <= ResultEdit<Result>.maximum
+    let isShort = previous.count <= ResultEdit<Result>.maxChanges
     if !isReordered, wasLoaded, isShort, showEdits(since: previous) { return }
     let arranged = arrangedAgain()
     showWindow(of: arranged) { [arrangement, results] id in

@@ -1,21 +1,24 @@
-// Few changed results among many: the ordered results and the changes enter, the new order, the new
-// sections and their difference leave. The other results are neither compared nor hashed.
+// The ordered results and a few changes enter: `change` for each, then `apply`. The new order, the new
+// sections and their difference leave. The unchanged results are neither compared with their earlier
+// values nor hashed.
 
 import FetchModel
 
-/// The change of some results in an ordered list.
+/// The changes of a few results in an ordered list.
 struct ResultEdit<Result: InstanceIdentifiable> {
   typealias ID = Result.InstanceID
   typealias Placed = PlacedResult<Result>
   typealias Section = FetchedSection<Result>
 
   /// The number of changes up to which this is faster than comparing all results.
-  static var maximum: Int { 32 }
+  static var maxChanges: Int { 32 }
 
   private struct Change {
+    /// The result before the change; nil if it was inserted or filtered out.
     var old: Placed?
+    /// The result after the change; nil if it was deleted or is filtered out.
     let new: Placed?
-    /// The numbers of unchanged results before the old and the new place.
+    /// The numbers of unchanged results before the old and the new place; set by ``apply()``.
     var oldRank = 0
     var newRank = 0
   }
@@ -24,11 +27,12 @@ struct ResultEdit<Result: InstanceIdentifiable> {
   /// Every arranged result, before or after ``apply()``.
   private(set) var ordered: [Placed]
   private var changes: [ID: Change] = [:]
-  /// The indexes of changed results in the old and in the new order, ascending.
+  /// The indexes of changed results in the old and in the new order, ascending; set by ``apply()``.
   private var oldIndexes: [Int] = []
   private var newIndexes: [Int] = []
+  /// The ids of the results at ``oldIndexes``.
   private var oldIDs: [ID] = []
-  /// False if the closures of the arrangement contradict each other.
+  /// False if ``apply()`` found that the closures of the arrangement contradict each other.
   private(set) var isConsistent = true
 
   init(_ arrangement: ResultArrangement<Result>, _ ordered: [Placed]) {
@@ -36,7 +40,7 @@ struct ResultEdit<Result: InstanceIdentifiable> {
     self.ordered = ordered
   }
 
-  /// Notes the change of one result.
+  /// Adds the change of one result, before ``apply()``.
   ///
   /// - Parameters:
   ///   - before: the earlier entry; nil for an inserted result.
@@ -46,7 +50,7 @@ struct ResultEdit<Result: InstanceIdentifiable> {
     if old != nil || new != nil { changes[id] = Change(old: old, new: new) }
   }
 
-  /// True if neither section nor order of the result changed.
+  /// True if neither the section nor the place of the result changed. After ``apply()``.
   func isFixed(_ id: ID) -> Bool {
     guard let change = changes[id] else { return true }
     guard let old = change.old, let new = change.new else { return false }

@@ -1,22 +1,24 @@
-// Describes why a store cannot be used now and when to try again. The only place that decides which
-// refusals are transient, and which of a gateway are final.
+// The reason why a store cannot be used now, and when to try again. The only place with the HTTP statuses
+// that are transient, and with those that a gateway sends for an address or a credential to be corrected.
 
 /// The reason why a store cannot be used now: an error of the network, a gateway, a server or a file.
 public struct ServiceUnavailable: Sendable, Hashable {
   /// The reason in words, such as `connection refused` or `status 502`.
   public let reason: String
-  /// The HTTP status of what came in place of an answer: a gateway's 502, the server's own 503, for a
-  /// file the status that a server of it would send; 200 if the answer was cut off or is a page; nil if
-  /// nothing came.
+  /// The HTTP status of the response: a gateway's 502, the server's own 503; 200 if the body is cut off
+  /// or is not JSON; nil if there was no response. For a file, the status that a server of the file would
+  /// send.
   public let status: Int?
   /// The stable code if the store itself refused: `overloaded`, `busy`, `disk-full`. A save that is
   /// refused with a code was not made.
   public let code: String?
   /// Seconds to wait before the next request (`Retry-After`); nil if the caller may choose.
   public let retryAfter: Double?
-  /// True if the store has received nothing of the request: there was no connection.
+  /// True if the store has received nothing of the request, because there was no connection.
   var isUnsent = false
 
+  /// Makes a reason.
+  ///
   /// - Parameters:
   ///   - reason: in words, such as `connection refused`.
   ///   - status: the HTTP status of a response; nil if there was none.
@@ -31,11 +33,12 @@ public struct ServiceUnavailable: Sendable, Hashable {
     self.retryAfter = retryAfter
   }
 
-  /// True if the request may have been carried out although no answer came.
+  /// True if the store may have executed the request although its response was not received.
   var isAnswerLost: Bool { mayRepeat && !isUnsent }
 
-  /// True if a request with an idempotency key is sent again at once, because the store may have
-  /// executed it. A store that answers with a code or with status 429 did not: then the caller waits.
+  /// True if a request with an idempotency key is sent again at once, to receive the response that was
+  /// lost. False for a response with a code or with status 429: the store has not executed the request,
+  /// and the caller waits.
   var mayRepeat: Bool { code == nil && status != 429 }
 
   /// Reads a store's own refusal; nil if the refusal is final.
@@ -58,7 +61,8 @@ public struct ServiceUnavailable: Sendable, Hashable {
 }
 
 extension ObjectStoreError {
-  /// Reads a store's own refusal: `unreachable` if it passes, else `tokenExpired` or `refused`.
+  /// Reads a store's own refusal: `unreachable` if it is transient, otherwise `tokenExpired` or
+  /// `refused`.
   ///
   /// - Parameter retryAfter: seconds to wait; nil takes the problem's own `Retry-After`.
   init(_ problem: Problem, retryAfter: Double? = nil) {

@@ -39,7 +39,7 @@ public final class LiveEngine: Sendable {
     }
     let commandQueue = commandQueue
     let isStarted = startThread(
-      name: level.threadName, isInBackground: level != .first, isBrief: false
+      name: level.threadName, isInBackground: level != .first, mayTakeLong: true
     ) {
       EngineThread(
         store, configuration, delivery, commandQueue, memory, level, forSlowCallers: makeEngine,

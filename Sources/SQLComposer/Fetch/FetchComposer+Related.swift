@@ -6,7 +6,7 @@ import FetchModel
 extension FetchComposer {
   /// Selects the ids of `entity` from which `steps` reach one of `ids`.
   ///
-  ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."country" IN (…)
+  ///     SELECT DISTINCT "t0"."id" FROM "City" AS "t0" WHERE "t0"."country" IN (…)
   package func roots(of entity: Int, reaching ids: Set<ObjectID>, over steps: [Int]) -> SQLFragment
   {
     let join = joinPath(from: entity, over: steps)
@@ -18,28 +18,27 @@ extension FetchComposer {
     return fragment
   }
 
-  /// Selects the ids of `entity` whose link at the end of `steps` refers to the value at `position`
-  /// of a row changed since; nil if links hold the id itself.
+  /// Selects the ids of `entity` whose foreign key at the end of `steps` holds the values that a row,
+  /// changed after `position`, had at `position`. Returns nil if such a statement is not needed, because
+  /// the foreign key refers to the id or is in the rows at the end, and if history does not record them.
   ///
-  ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."flag" IN
+  ///     WITH … SELECT DISTINCT "t0"."id" FROM "City" AS "t0" WHERE ("t0"."flag") IN
   ///       (SELECT "code" FROM "livefetch_shadow_Country" WHERE livefetch_existed)
   package func roots(
     of entity: Int, previouslyReaching steps: [Int], after position: HistoryPosition
   ) -> SQLFragment? {
     guard let last = steps.last else { return nil }
-    let holder = Array(steps.dropLast())
-    let path = PropertyPath(root: entity, steps: holder, target: .object)
-    let (storage, target) = (
-      schema.entities[model.walk(path).end].relationships[last],
-      model.entities[model.walk(path).end].relationships[last].destination
-    )
-    guard let key = storage.leadingKey, !key.referencesKey, schema.entities[target].isObservable
+    let holderSteps = Array(steps.dropLast())
+    let holder = model.walk(PropertyPath(root: entity, steps: holderSteps, target: .object)).end
+    let storage = schema.entities[holder].relationships[last]
+    let target = model.entities[holder].relationships[last].destination
+    guard let key = storage.destinationKey, !key.referencesKey, schema.entities[target].isObservable
     else { return nil }
     let join =
       if case .joinTable = storage {
         joinPath(from: entity, over: steps, readingLinks: key.columns)
       } else {
-        joinPath(from: entity, over: holder, reading: key.columns)
+        joinPath(from: entity, over: holderSteps, reading: key.columns)
       }
     let layout = HistoryLayout(of: TableInfo(schema.entities[target]))
     let referenced = key.referenced.map(quoted).joined(separator: ", ")
@@ -75,15 +74,18 @@ extension FetchComposer {
     return SQLFragment(statement.sql, bindings: statement.bindings)
   }
 
-  /// A path over relationships as joined tables.
+  /// The tables of a path over relationships, for the FROM and WHERE of a statement.
   private struct JoinPath {
     let from: String
+    /// The condition that joins the tables in ``from``; empty if their ON clauses do.
     let joinCondition: String
-    let rootAlias: String
+    /// The id of the root object, as SQL.
     let rootID: String
+    /// The index of the entity at the end.
     let end: Int
+    /// The id of the object at the end, as SQL.
     let endID: String
-    /// The requested columns of the object at the end.
+    /// The requested columns at the end, as SQL.
     let columns: [String]
   }
 
@@ -96,11 +98,11 @@ extension FetchComposer {
     let (link, id) = root.walk(steps, to: .everyLink)
     return JoinPath(
       from: "\(root.from), \(link.from)", joinCondition: link.correlation,
-      rootAlias: root.alias,
       rootID: root.idExpression, end: link.entity, endID: id,
       columns: names.map { qualified($0, link.alias) })
   }
 
+  /// Returns the table of the root objects, without joins yet.
   private func start(of entity: Int) -> JoinBuilder {
     let context = QueryContext(composer: self)
     let alias = context.nextAlias()
@@ -109,19 +111,20 @@ extension FetchComposer {
       source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")
   }
 
+  /// Joins up to the objects at the end of `steps`. If the last step is to-many and no columns are read,
+  /// joins only up to the links to these objects.
   private func joinPath(from entity: Int, over steps: [Int], reading names: [String] = [])
     -> JoinPath
   {
     var root = start(of: entity)
-    let alias = root.alias
     let path = PropertyPath(root: entity, steps: steps, target: .object)
     let end = model.walk(path).end
     guard let lastToMany = model.walk(path).relationships.lastIndex(where: \.isToMany) else {
       let endID = root.column(path).sql
       let columns = root.columns(names, at: steps)
       return JoinPath(
-        from: root.from, joinCondition: "", rootAlias: alias, rootID: root.idExpression, end: end,
-        endID: endID, columns: columns)
+        from: root.from, joinCondition: "", rootID: root.idExpression, end: end, endID: endID,
+        columns: columns)
     }
     let isEnd = lastToMany == steps.count - 1 && names.isEmpty
     var (inner, endID) = root.walk(
@@ -132,15 +135,14 @@ extension FetchComposer {
     }
     let columns = inner.columns(names, at: Array(steps[(lastToMany + 1)...]))
     return JoinPath(
-      from: "\(root.from), \(inner.from)", joinCondition: inner.correlation, rootAlias: alias,
+      from: "\(root.from), \(inner.from)", joinCondition: inner.correlation,
       rootID: root.idExpression, end: end, endID: endID, columns: columns)
   }
 }
 
 extension RelationshipStorage {
-  /// The foreign key that refers to the objects at the end; nil if these objects hold it
-  /// themselves.
-  fileprivate var leadingKey: ForeignKey? {
+  /// The foreign key that refers to the destination's rows; nil if these rows hold the foreign key.
+  fileprivate var destinationKey: ForeignKey? {
     switch self {
     case .foreignKey(let key): key
     case .joinTable(_, _, let destination): destination

@@ -56,7 +56,7 @@ extension SaveRun {
     // A role may delete rows that it may not lock, so that the lock selects none of them.
     if connection.locksRows { try connection.lock(matches.locking(.delete)) }
     if let constraint = try attempt(sql, [], where: matches.membership(nil)) {
-      guard constraint.mayHoldLater, !isRolledBack else {
+      guard constraint.maySucceedLater, !isRolledBack else {
         return try report(constraint, deleting: matches, at: index)
       }
       return try deleteEach(ids(matches).reversed(), of: table, at: index)
@@ -87,7 +87,7 @@ extension SaveRun {
           result.deleted += connection.changedRows
           continue
         }
-        guard constraint.mayHoldLater, !isRolledBack else {
+        guard constraint.maySucceedLater, !isRolledBack else {
           return try report(constraint, deleting: Matches([id], of: table), at: index)
         }
         refused.append(id)

@@ -134,7 +134,7 @@ extension SaveRun {
     try checkPermissionsBeforeDelete()
     if let constraint = try attempt(statements.delete(from: table), [], then: key) {
       // A later change may move or delete the object that refers to this one.
-      if constraint.mayHoldLater, !isLastTry, !isRolledBack {
+      if constraint.maySucceedLater, !isLastTry, !isRolledBack {
         return postponeDelete(of: [id], table.index, at: index)
       }
       return try report(constraint, deleting: table, at: index, id: id)

@@ -1,12 +1,12 @@
-// The origins that browsers may call from → the headers that allow it.
+// The origins whose pages may call the server, and a request → the CORS headers of its response.
 
 import LiveFetchHTTPServer
 
-/// The allowed origins of other sites.
+/// The allowed origins of CORS: none, some, or `*` for all.
 struct CORSOrigins: Sendable {
   typealias Headers = [(name: String, value: String)]
 
-  /// In the order of ``headers``.
+  /// The allowed origins, in the order of ``headers``; only `*` if that is among them.
   private let origins: [String]
   /// One entry for each origin; then one for requests of any other origin.
   private let headers: [Headers]
@@ -16,12 +16,13 @@ struct CORSOrigins: Sendable {
     headers = self.origins.map { Self.headers(allowing: $0) } + [[("Vary", "Origin")]]
   }
 
-  /// The headers of a response to `request`. With one origin they are the same for every request.
+  /// The headers of a response to `request`. With one allowed origin they are the same for every request:
+  /// a browser compares the origin itself.
   func headers(for request: HTTPRequest) -> Headers {
     headers { request.hasHeader("Origin", $0) }
   }
 
-  /// The same for a request with this `Origin`; nil without one.
+  /// The headers of a response to a request with the header `Origin: origin`; nil for one without.
   func headers(forOrigin origin: String?) -> Headers { headers { $0 == origin } }
 
   private func headers(_ isRequested: (String) -> Bool) -> Headers {
@@ -32,11 +33,13 @@ struct CORSOrigins: Sendable {
     }
   }
 
-  /// Differs for requests whose responses have different headers.
+  /// A number that is equal for requests whose responses have equal headers, so that they can share a
+  /// response.
   func variant(of request: HTTPRequest) -> Int {
     origins.count > 1 ? index { request.hasHeader("Origin", $0) } : 0
   }
 
+  /// The index in ``headers`` of the requested origin.
   private func index(_ isRequested: (String) -> Bool) -> Int {
     origins.firstIndex(where: isRequested) ?? origins.count
   }

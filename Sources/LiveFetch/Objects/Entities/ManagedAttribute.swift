@@ -1,4 +1,4 @@
-// Property wrappers of declared attributes.
+// The property wrappers `@Managed` and `@ManagedDerived` of attributes, and the short names of all wrappers.
 
 import FetchModel
 
@@ -21,17 +21,17 @@ extension ManagedObjectType {
 /// @Managed(.mood) var mood = Mood.calm                           // an enumeration with raw values
 /// @Managed(.skill) var skill: Skill?                             // a polymorphic value
 /// @Managed(.colour, transformer: "HexColour") var colour: Colour?
-/// @Managed(.legacy) var legacy: Result<Mood, UnreadableValue>?   // what cannot be read says why
+/// @Managed(.legacy) var legacy: Result<Mood, UnreadableValue>?   // a failure if unreadable
 /// ```
 ///
-/// All attributes of an object are present and of their declared types: if a stored value does not
-/// fit, the object is refused with a ``MaterializationError``. Reading an attribute therefore never
-/// fails.
+/// Reading an attribute never fails. If a stored value is missing or not of the declared type, the object
+/// is refused with a ``MaterializationError`` when it is received.
 @propertyWrapper
 public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   let key: Key
   let initial: Value
-  /// True if the initial value was given explicitly and is saved.
+  /// True if the declaration gives the initial value, with which a new object is then saved; false for the
+  /// implicit nil of an optional attribute.
   let isInitialSaved: Bool
   let coding: AttributeCoding<Value>
 
@@ -52,7 +52,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
     self.init(key, initial: nil, isInitialSaved: false, transformer.coding.optional)
   }
 
-  /// An optional attribute with the transformer registered under `transformer`.
+  /// An optional attribute with the transformer that is registered under the name `transformer`.
   public init<Wrapped>(_ key: Key, transformer: String) where Value == Wrapped? {
     self.init(
       key, initial: nil, isInitialSaved: false,
@@ -110,7 +110,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
 }
 
 /// An attribute that the store computes from others and that no save writes. It is nil until the
-/// object is saved, and afterwards the value of the last save or fetch.
+/// object is saved, and afterwards the value that the store returned last.
 ///
 /// ```swift
 /// @ManagedDerived(.memberCount, from: "members.@count") var memberCount: Int?

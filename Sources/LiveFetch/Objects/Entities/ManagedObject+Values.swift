@@ -12,7 +12,7 @@ extension ManagedObject {
     registerRead()
     if let known = values[name], let value = known as? Value { return value }
     if edits[name] == nil, let index = row.index(of: name),
-      let value = coding.plain(row.values[index])
+      let value = coding.unconverted(row.values[index])
     {
       return value
     }

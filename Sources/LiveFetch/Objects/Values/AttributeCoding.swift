@@ -1,16 +1,18 @@
-// Encodes and decodes the values of one declared attribute.
+// The values of one declared attribute → the JSON that is stored, and back. A value that cannot be
+// converted is an `UnreadableValue`.
 
 import FetchModel
 
-/// The conversions of a value from and to stored JSON. Every object has one for each attribute, so those of
-/// the type itself allocate no memory.
+/// The conversions of an attribute's value from and to stored JSON. Every object has an instance for each
+/// of its attributes, so an instance without a transformer allocates no memory.
 struct AttributeCoding<Value> {
   typealias Decoding = (JSON) throws(UnreadableValue) -> Value
   typealias Encoding = (Value) throws(UnreadableValue) -> JSON
 
   private enum Conversions {
-    /// Those of `Value`, which is this type.
+    /// The type's own conversions. The type is `Value`, with its conformance.
     case own(any AttributeValue.Type)
+    /// Those of a transformer.
     case transformed(Transformation)
   }
 
@@ -29,7 +31,7 @@ struct AttributeCoding<Value> {
     conversions = .transformed(Transformation(decode, encode))
   }
 
-  /// True if the type itself determines its stored values.
+  /// True without a transformer: `Value` itself determines its stored values.
   var isOwn: Bool { if case .own = conversions { true } else { false } }
 
   func decode(_ json: JSON) throws(UnreadableValue) -> Value {
@@ -39,8 +41,8 @@ struct AttributeCoding<Value> {
     }
   }
 
-  /// The value of a column if it has the type already; nil for every other.
-  func plain(_ value: ItemValue) -> Value? {
+  /// Returns the value of an item if it is a `Value` without a conversion through JSON; otherwise nil.
+  func unconverted(_ value: ItemValue) -> Value? {
     guard isOwn else { return nil }
     return switch value {
     case .boolean(let boolean): boolean as? Value
@@ -91,7 +93,7 @@ extension AttributeCoding where Value: AttributeValue {
 }
 
 extension AttributeCoding {
-  /// The same conversions, with nil as null.
+  /// The same conversions for an optional value; nil is null.
   var optional: AttributeCoding<Value?> {
     AttributeCoding<Value?>(
       decode: { json throws(UnreadableValue) in
