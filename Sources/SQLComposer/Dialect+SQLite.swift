@@ -14,8 +14,8 @@ extension Dialect {
       let isBinary = column.isBinaryCollated || column.type.isNumeric
       return .init(column: column.name, collation: isBinary ? nil : "BINARY", order: order)
     },
-    isSame: " IS ", isDifferent: " IS NOT ", qualifier: "main.", datePlaceholder: "?",
-    keyDatePlaceholder: "?",
+    isSame: " IS ", isDifferent: " IS NOT ", always: "1", never: "0", qualifier: "main.",
+    datePlaceholder: "?", keyDatePlaceholder: "?",
     ascendingNils: .first, hasTypedColumns: false, subqueryName: "", orderedJoin: "CROSS JOIN",
     limit: { SQLFragment("?", bindings: [.integer(Int64($0 ?? -1))]) },
     ids: { _, isEscaped in
@@ -32,7 +32,8 @@ extension Dialect {
       }
       return "SELECT \(parts.joined(separator: ", ")) FROM json_each(?)"
     },
-    array: { "json_array(\($0))" },
+    // Binary is no id.
+    array: { "CASE WHEN typeof(\($0)) <> 'blob' THEN json_array(\($0)) ELSE '[]' END" },
     idArray: { ids, _ in
       if let position = ids.position {
         return "SELECT \(arrayOfIDs) FROM (SELECT \(ids.id) AS v FROM \(ids.from)"

@@ -46,6 +46,10 @@ package final class Dialect: Sendable {
   package let isSame: String
   /// The negation of ``isSame``.
   package let isDifferent: String
+  /// A condition that always holds. In SQLite, `TRUE` is a column if a table has one of that name.
+  package let always: String
+  /// A condition that never holds.
+  package let never: String
   /// The qualifier of tables where a name without one may refer to something else.
   package let qualifier: String
   /// The placeholder of a date constant, which is bound in the column's format.
@@ -108,8 +112,8 @@ package final class Dialect: Sendable {
     lookup: @escaping @Sendable (SQLColumn, Affinity) -> IndexedValue?,
     double: @escaping @Sendable (String, Column) -> String? = { _, _ in nil },
     indexTerm: @escaping @Sendable (Column, IndexUse) -> IndexSuggestion.Term?,
-    isSame: String, isDifferent: String, qualifier: String, datePlaceholder: String,
-    keyDatePlaceholder: String,
+    isSame: String, isDifferent: String, always: String, never: String, qualifier: String,
+    datePlaceholder: String, keyDatePlaceholder: String,
     ascendingNils: NilPlace, hasTypedColumns: Bool, subqueryName: String, orderedJoin: String,
     limit: @escaping @Sendable (Int?) -> SQLFragment,
     ids: @escaping @Sendable (AttributeType, Bool) -> String,
@@ -141,6 +145,8 @@ package final class Dialect: Sendable {
     self.indexTerm = indexTerm
     self.isSame = isSame
     self.isDifferent = isDifferent
+    self.always = always
+    self.never = never
     self.qualifier = qualifier
     self.datePlaceholder = datePlaceholder
     self.keyDatePlaceholder = keyDatePlaceholder
@@ -185,4 +191,9 @@ extension Dialect {
     guard mayBeNull, nils != self.nils(direction) else { return "" }
     return nils == .first ? " NULLS FIRST" : " NULLS LAST"
   }
+}
+
+extension Dialect {
+  /// Returns a condition that always holds, or never.
+  func constant(_ isTrue: Bool) -> SQLFragment { SQLFragment(isTrue ? always : never) }
 }

@@ -86,6 +86,7 @@ extension ResultTransaction {
   ) throws(StoreError) -> RawValue? {
     if let plan, try object(id, of: plan) == nil { return nil }
     let table = composer.schema.entities[entity]
+    guard table.key.bindings(of: id) != nil else { return nil }
     let column = table.column(ofAttribute: attribute)
     let restriction = IDRestriction(key: table.key, ids: [id])
     let name = composer.schema.dialect.output(quoted(column.name), column.output)

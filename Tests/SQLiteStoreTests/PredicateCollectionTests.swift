@@ -177,7 +177,7 @@ struct PredicateCollectionTests {
       "EXISTS (SELECT 1 FROM city AS t2 WHERE (SELECT count(*) FROM city_tag AS t3 JOIN "
         + "tag AS t4 ON t4.id = t3.tag_id WHERE t3.city_id = t2.id "
         + "AND typeof(t4.id) <> 'blob') > ? AND t2.country_id = "
-        + "t1.id) = FALSE",
+        + "t1.id) = 0",
       "3 4 5 6"),
     Row(
       "country", "ANY SUBQUERY(city, $x, $x.population > 1000000).name == 'Berlin'",

@@ -50,7 +50,7 @@ struct PredicateComparisonTests {
       "4"),
     Row(
       "population < nil",
-      "FALSE",
+      "0",
       ""),
     Row(
       "NOT (population >= nil)",
@@ -118,7 +118,7 @@ struct PredicateComparisonTests {
       "3"),
     Row(
       "name CONTAINS ''",
-      "FALSE",
+      "0",
       ""),
     Row(
       "NOT name CONTAINS ''",
@@ -158,7 +158,7 @@ struct PredicateComparisonTests {
       "2 3 4 5"),
     Row(
       "name IN {}",
-      "FALSE",
+      "0",
       ""),
     Row(
       "NOT name IN {}",

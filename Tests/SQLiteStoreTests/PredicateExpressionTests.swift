@@ -88,27 +88,27 @@ struct PredicateExpressionTests {
       "1"),
     Row(
       "max({population, 100}) == 100",
-      "(SELECT max(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES "
+      "(SELECT max(value) FROM (SELECT NULL AS value WHERE 0 UNION ALL VALUES "
         + "(t0.population), (?))) = ?",
       "4 5 6"),
     Row(
       "sum({population, rating}) == -4",
-      "(SELECT livefetch_sum(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES "
+      "(SELECT livefetch_sum(value) FROM (SELECT NULL AS value WHERE 0 UNION ALL VALUES "
         + "(t0.population), (t0.rating))) = ?",
       "6"),
     Row(
       "min({name, 'C'}) == 'C'",
-      "(SELECT min(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES (t0.name), "
+      "(SELECT min(value) FROM (SELECT NULL AS value WHERE 0 UNION ALL VALUES (t0.name), "
         + "(?))) = ?",
       "2 3 6"),
     Row(
       "max({founded, CAST(0, 'NSDate')}) == CAST(0, 'NSDate')",
-      "(SELECT max(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES "
+      "(SELECT max(value) FROM (SELECT NULL AS value WHERE 0 UNION ALL VALUES "
         + "(t0.founded), (livefetch_value(?, 22)))) = livefetch_value(?, 22)",
       "1 2 3 4 5"),
     Row(
       "average({population, 5}) == 0",
-      "(SELECT livefetch_average(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES "
+      "(SELECT livefetch_average(value) FROM (SELECT NULL AS value WHERE 0 UNION ALL VALUES "
         + "(t0.population), (?))) = ?",
       "6"),
     Row(

@@ -1,6 +1,7 @@
 // Columns whose names have a meaning in a parameter's grammar, and keys of another type than their
 // column declares.
 
+import Bytes
 import FetchModel
 import Foundation
 import TestSupport
@@ -44,6 +45,64 @@ struct OddNameTests {
     #expect(refused.code == "not-observable")
     let diff = try file.ask("/v1/objects/other?since=\(token)&wait=0")
     #expect(diff.text.contains(#""changed":{"n":2}"#), "\(diff.text)")
+  }
+
+  @Test(
+    "A column called true or false does not change what always or never holds", .onlyForFiles,
+    arguments: [
+      ("t", "FALSEPREDICATE", "[]"), ("t", "1 == 2", "[]"), ("t", "x IN {}", "[]"),
+      ("t", "id != nil", "[1,2,3]"), ("t", "u.@count != nil", "[1,2,3]"),
+      ("t", "x > 0 AND id != nil", "[1,3]"), ("u", "t.x IN {}", "[]"),
+      ("u", "ALL t.u.x > t.x", "[1,3]"), ("u", "x > min({t.x})", "[1]"),
+      ("u", "max({x, t.x}) == 5", "[1,2]"), ("u", "NOT (t.x >= 2)", "[1,2,3]"),
+    ])
+  func truthInPredicates(entity: String, predicate: String, ids: String) throws {
+    let file = try ServedFile(Self.truths)
+    let condition = PercentEncoding.encodeComponent(predicate)
+    let items = try file.ask("/v1/objects/\(entity)?as=ids&where=\(condition)")
+    #expect(items.text.contains("\"items\":\(ids)"), "\(items.text)")
+  }
+
+  @Test(
+    "A column called true or false does not change pages, and deletes nothing more", .onlyForFiles)
+  func truthInPages() throws {
+    let file = try ServedFile(Self.truths)
+    for sort in ["-x", "x:nullslast", "-t.x"] {
+      var (pages, next) = ([String](), "")
+      repeat {
+        let page = try file.ask("/v1/objects/u?as=ids&limit=1&sort=\(sort)\(next)")
+        try #require(page.status == 200 && pages.count < 5, "\(sort): \(page.text)")
+        pages.append(page.text.contains("\"items\":[]") ? "" : page.text)
+        next = page.json["next"]?.string.map { "&after=\($0)" } ?? ""
+      } while !next.isEmpty
+      #expect(pages.filter { !$0.isEmpty }.count == 3, "\(sort)")
+    }
+    let deleted = try file.ask("DELETE", "/v1/objects/t?where=x%20IN%20%7B%7D")
+    #expect(deleted.json["deleted"]?.integer == 0, "\(deleted.text)")
+    #expect(try file.ask("/v1/objects/t?as=count").json["total"]?.integer == 3)
+  }
+
+  private static let truths = """
+    CREATE TABLE t(id INTEGER PRIMARY KEY, "true" INT, "false" INT, x INT);
+    INSERT INTO t VALUES (1, NULL, 1, 1), (2, 0, 1, NULL), (3, 1, 0, 3);
+    CREATE TABLE u(id INTEGER PRIMARY KEY, "true" INT, "False" INT, x INT, t INT REFERENCES t(id));
+    INSERT INTO u VALUES (1, 0, 1, 5, 1), (2, 0, 1, 5, 2), (3, 0, 1, NULL, NULL);
+    """
+
+  @Test("A row whose foreign key is binary expands to nothing", .onlyForFiles)
+  func binaryForeignKey() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE city(id INTEGER PRIMARY KEY, n TEXT);
+      CREATE TABLE p(id INTEGER PRIMARY KEY, city_id INTEGER REFERENCES city(id));
+      INSERT INTO city VALUES (1, 'a');
+      """)
+    try file.runExternally("INSERT INTO p VALUES (1, 1), (2, x'616263'), (3, x'')")
+    try file.settle()
+    let expanded = try file.ask("/v1/objects/p?expand=city")
+    #expect(expanded.status == 200, "\(expanded.text)")
+    #expect(
+      expanded.text.contains(#""included":{"city":{"1":{"id":1,"n":"a"}}}"#), "\(expanded.text)")
   }
 
   @Test("A link table with a column called true is an entity that is not followed", .onlyForFiles)

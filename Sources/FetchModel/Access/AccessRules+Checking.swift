@@ -65,6 +65,26 @@ extension AccessRules {
       }
     }
 
+    /// Refuses a `read` rule for a table of a file with a column called `true` or `false`, whatever its
+    /// case: SQLite gives the column another name in the subquery that applies the rule.
+    mutating func refuseUnrestrictableTables(allowsByDefault: Bool) {
+      for (index, entity) in model.entities.enumerated()
+      where !entity.isObservable && entity.inheritance.parent == nil {
+        let column = entity.attributes.first {
+          ["true", "false"].contains($0.name.lowercased())
+        }
+        guard let column else { continue }
+        switch entities[index].rules[.read] ?? .constant(allowsByDefault) {
+        case .constant(true): break
+        case .constant(false), .predicate:
+          report(
+            "entities/\(entity.name)/access/read",
+            "cannot restrict the table, because of its column `\(column.name)`: SQLite does not read "
+              + "it in a subquery; rename the column, or let everyone read")
+        }
+      }
+    }
+
     /// True if the attribute belongs to a parent. A rule at a subentity would not hold for a fetch of the
     /// parent, which returns the same object.
     private func isInherited(_ attribute: String, _ entity: Entity) -> Bool {

@@ -64,10 +64,11 @@ public final class AccessRules: Sendable {
     for (name, declared) in declaration.entities.sorted(by: { $0.key < $1.key }) {
       compiler.add(declared, entity: name)
     }
-    guard compiler.problems.isEmpty else { throw ModelFileError(compiler.problems) }
-    entities = compiler.entities
     let hasRules = declaration.entities.values.contains { !$0.rules.isEmpty }
     allowsByDefault = declaration.allowsByDefault ?? !hasRules
+    compiler.refuseUnrestrictableTables(allowsByDefault: allowsByDefault)
+    guard compiler.problems.isEmpty else { throw ModelFileError(compiler.problems) }
+    entities = compiler.entities
     variables = compiler.variables.sorted()
     hash = declaration.hash
     meanings = model.file == nil ? model.meanings(of: compiler.paths) : [:]

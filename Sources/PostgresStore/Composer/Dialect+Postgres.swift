@@ -31,7 +31,8 @@ extension Dialect {
         }
       },
       double: double, indexTerm: indexTerm,
-      isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ",
+      isSame: " IS NOT DISTINCT FROM ", isDifferent: " IS DISTINCT FROM ", always: "TRUE",
+      never: "FALSE",
       qualifier: "\(quoted(Catalog.schema)).",
       datePlaceholder: "?::timestamptz", keyDatePlaceholder: "?::timestamptz",
       ascendingNils: .last, hasTypedColumns: true,

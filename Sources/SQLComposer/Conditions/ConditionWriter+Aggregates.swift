@@ -132,7 +132,7 @@ extension ConditionWriter {
     // VALUES has no names for its columns. An empty row before it names the column.
     let column = SQLColumn(sql: "value", type: precision == .decimal ? .decimal : .string)
     var sql = SQLFragment("(SELECT \(Self.call(function, column, "value"))")
-    sql.append(" FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES ")
+    sql.append(" FROM (SELECT NULL AS value WHERE \(dialect.never) UNION ALL VALUES ")
     for (index, operand) in operands.enumerated() {
       sql.append(index > 0 ? ", (" : "(")
       sql.append(operand.sql)

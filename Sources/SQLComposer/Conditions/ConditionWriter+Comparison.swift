@@ -4,9 +4,12 @@
 import FetchModel
 
 extension ConditionWriter {
+  /// The test after a condition in parentheses that holds if it is false or NULL.
+  private var isNotTrue: String { dialect.isDifferent + dialect.always }
+
   mutating func write(_ comparison: Comparison) -> Alternatives {
     if isFalse(comparison) {
-      return Alternatives([SQLFragment(comparison.isNegated ? "TRUE" : "FALSE")])
+      return Alternatives([dialect.constant(comparison.isNegated)])
     }
     return switch comparison.relation {
     case .equal: equal(comparison)
@@ -31,7 +34,7 @@ extension ConditionWriter {
     if comparison.right.constant == .null {
       let left = operand(comparison.left)
       guard left.mayBeNull else {
-        return Alternatives([SQLFragment(comparison.isNegated ? "TRUE" : "FALSE")])
+        return Alternatives([dialect.constant(comparison.isNegated)])
       }
       return Alternatives([comparison.isNegated ? left.isNotNull : left.isNull])
     }
@@ -66,7 +69,7 @@ extension ConditionWriter {
     guard left.mayBeNull, right.mayBeNull, isEqualIn else {
       if comparison.isNegated, comparison.isDeep {
         let direct = value + " \(symbols.direct) " + compared
-        return Alternatives([SQLFragment("(") + direct + ") IS NOT TRUE"])
+        return Alternatives([SQLFragment("(") + direct + ")\(isNotTrue)"])
       }
       return Alternatives(comparison.isNegated ? [test] + nulls(left, right) : [test])
     }
@@ -162,7 +165,7 @@ extension ConditionWriter {
     let test = value.collated + " BETWEEN " + lower + " AND " + upper
     guard interval.isNegated else { return Alternatives([test]) }
     if ParserStackBudget.isDeep(interval.value) {
-      return Alternatives([SQLFragment("(") + test + ") IS NOT TRUE"])
+      return Alternatives([SQLFragment("(") + test + ")\(isNotTrue)"])
     }
     return Alternatives(
       [value.collated + " < " + lower, value.collated + " > " + upper] + nulls(value))
@@ -176,7 +179,7 @@ extension ConditionWriter {
     {
       membership.values.removeAll(where: \.containsZero)
       guard !membership.values.isEmpty || membership.includesNil else {
-        return Alternatives([SQLFragment(isNegated ? "TRUE" : "FALSE")])
+        return Alternatives([dialect.constant(isNegated)])
       }
     }
     let value = operand(membership.value)
@@ -187,14 +190,16 @@ extension ConditionWriter {
         ? value : folded(value.text, membership.value, membership.options)
       let isNilMatch = membership.includesNil != isNegated
       if isNilMatch, value.mayBeNull, ParserStackBudget.isDeep(membership.value) {
-        let test = SQLFragment("coalesce(") + list(folded, membership, original: value) + ", TRUE)"
+        let test =
+          SQLFragment("coalesce(") + list(folded, membership, original: value)
+          + ", \(dialect.always))"
         return Alternatives([test])
       }
       parts.append(list(folded, membership, original: value))
     }
     if membership.includesNil, !isNegated, value.mayBeNull { parts.append(value.isNull) }
     if membership.includesNil, isNegated, parts.isEmpty {
-      parts.append(value.mayBeNull ? value.isNotNull : SQLFragment("TRUE"))
+      parts.append(value.mayBeNull ? value.isNotNull : dialect.constant(true))
     }
     if !membership.includesNil, isNegated, value.mayBeNull { parts.append(value.isNull) }
     return Alternatives(parts)

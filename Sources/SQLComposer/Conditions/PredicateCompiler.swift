@@ -71,12 +71,12 @@ struct ConditionWriter<Scope: SQLScope> {
 
   mutating func compose(_ condition: Condition, between place: Connective) -> SQLFragment {
     switch condition {
-    case .constant(let isTrue): SQLFragment(isTrue ? "TRUE" : "FALSE")
+    case .constant(let isTrue): dialect.constant(isTrue)
     case .and(let conditions): join(conditions, .ands, in: place)
     case .or(let conditions): join(conditions, .ors, in: place)
-    case .comparison(let comparison): write(comparison).joined(in: place)
-    case .between(let interval): write(interval).joined(in: place)
-    case .membership(let membership): write(membership).joined(in: place)
+    case .comparison(let comparison): write(comparison).joined(in: place, dialect)
+    case .between(let interval): write(interval).joined(in: place, dialect)
+    case .membership(let membership): write(membership).joined(in: place, dialect)
     case .exists(let collection, let condition, let isNegated):
       exists(collection, condition, isNegated: isNegated)
     }
@@ -131,7 +131,7 @@ struct ConditionWriter<Scope: SQLScope> {
     let prefix = isNegated && !comparesWithFalse ? "NOT " : ""
     var fragment = SQLFragment("\(prefix)EXISTS (SELECT 1")
     fragment.append(source(collection, condition) { _ in })
-    fragment.append(comparesWithFalse ? ") = FALSE" : ")")
+    fragment.append(comparesWithFalse ? ") = \(dialect.never)" : ")")
     return fragment
   }
 
@@ -165,8 +165,10 @@ struct Alternatives {
   var parts: [SQLFragment]
   init(_ parts: [SQLFragment]) { self.parts = parts }
 
-  func joined<Scope>(in place: ConditionWriter<Scope>.Connective) -> SQLFragment {
-    guard parts.count > 1 else { return parts.first ?? SQLFragment("FALSE") }
+  func joined<Scope>(
+    in place: ConditionWriter<Scope>.Connective, _ dialect: Dialect
+  ) -> SQLFragment {
+    guard parts.count > 1 else { return parts.first ?? dialect.constant(false) }
     var fragment = SQLFragment(place == .ands ? "(" : "")
     for (index, part) in parts.enumerated() {
       if index > 0 { fragment.append(" OR ") }

@@ -211,7 +211,7 @@ package struct JoinBuilder: SQLScope {
     let end = context.model.walk(PropertyPath(root: entity, steps: steps, target: .object)).end
     let table = context.schema.entities[end]
     guard case .foreignKey(let key) = storage(of: steps[steps.count - 1], at: holder) else {
-      return (table, (alias ?? "", "FALSE"))
+      return (table, (alias ?? "", context.schema.dialect.never))
     }
     let isReferenced = key.parentCondition(alias, childValues: columns(key.columns, at: holder))
     let conditions = [isReferenced, table.key.presenceCondition(alias)].compactMap { $0 }

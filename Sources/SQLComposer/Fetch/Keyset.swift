@@ -13,7 +13,7 @@ struct Keyset {
   /// The objects strictly after the position.
   var condition: SQLFragment {
     let terms = Array(zip(columns, values))
-    guard let first = terms.first, let last = terms.last else { return SQLFragment("FALSE") }
+    guard let first = terms.first, let last = terms.last else { return dialect.constant(false) }
     guard terms.count > 1 else { return strictlyBeyond(first.0, first.1) }
     var condition = SQLFragment()
     // A weaker bound on the first column alone, which SQLite can search in an index.
@@ -93,7 +93,7 @@ struct Keyset {
   private func strictlyBeyond(
     _ column: FetchQuery.OrderColumn, _ value: Bound
   ) -> SQLFragment {
-    beyond(column, value, isStrict: true) ?? SQLFragment("FALSE")
+    beyond(column, value, isStrict: true) ?? dialect.constant(false)
   }
 
   /// Returns the condition for the values after `value`, including `value` if not strict. Returns

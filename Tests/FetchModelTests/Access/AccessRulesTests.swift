@@ -40,6 +40,30 @@ private func problems(_ text: String) -> [String] {
 
 @Suite("Access rules are read, checked and resolved for a caller")
 struct AccessRulesTests {
+  @Test(
+    "A file's table with a column called true cannot be restricted",
+    arguments: [
+      (#"{"read":"x > 0"}"#, false), (#"{"read":false}"#, false), (#"{"read":true}"#, true),
+      (#"{"read":true,"update":"x > 0"}"#, true), (#"{"update":true}"#, false),
+    ])
+  func columnCalledTrue(declared: String, isAccepted: Bool) throws {
+    let table = Entity(
+      name: "t",
+      attributes: [
+        Attribute(name: "x", type: .integer), Attribute(name: "True", type: .integer),
+      ],
+      relationships: [], idType: .integer, isObservable: false)
+    let text = #"{"entities":{"t":{"access":\#(declared)}}}"#
+    let declaration = try AccessDeclaration(parsing: Array(text.utf8))
+    do throws(ModelFileError) {
+      _ = try AccessRules(declaration, model: Model(entities: [table]))
+      #expect(isAccepted)
+    } catch {
+      #expect(!isAccepted)
+      #expect(error.description.contains("because of its column `True`"), "\(error)")
+    }
+  }
+
   @Test("An entity without a rule is denied once any entity has one")
   func deniedByDefault() throws {
     let access = try rules(#"{"entities":{"Note":{"access":{"read":true}}}}"#)
