@@ -47,6 +47,7 @@ package struct SaveExecutor: Sendable {
       try run.applyAll()
     } catch {
       if run.isRolledBack, let refusal = run.refusal { throw refusal }
+      if error == .diskFull, let refusal = run.refusalWithoutID { throw refusal }
       throw .store(run.explained(error))
     }
     if let refusal = run.refusal { throw refusal }

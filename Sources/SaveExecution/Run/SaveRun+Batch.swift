@@ -21,7 +21,8 @@ extension SaveRun {
     let matches = try matches(predicate, table, at: index)
     guard try isWithinLimit(matches) else { return }
     let dependsOnOrder = dependsOnOrder(change)
-    let ids = change.editsMembers || dependsOnOrder ? try self.ids(matches) : []
+    let needsIDs = change.editsMembers || dependsOnOrder || mayReplacePostponed(change)
+    let ids = needsIDs ? try self.ids(matches) : []
     if row.isEmpty {
       result.updated += try count(matches, upTo: nil)
     } else if dependsOnOrder {
@@ -33,7 +34,10 @@ extension SaveRun {
       result.updated += connection.changedRows
     }
     progress[index] = .done
-    for id in ids { try editMembers(of: change, at: index, id: id) }
+    for id in ids {
+      noteLinks(of: change, at: index, id: id)
+      try editMembers(of: change, at: index, id: id)
+    }
   }
 
   mutating func deleteAll(
@@ -216,6 +220,7 @@ extension SaveRun {
     result.updated += ids.count
     progress[index] = .done
     for id in ids {
+      noteLinks(of: change, at: index, id: id)
       permissions?.record(.updated, .init(entity: table.index, id: id), by: index)
     }
   }

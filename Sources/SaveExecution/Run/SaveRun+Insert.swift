@@ -8,7 +8,7 @@ extension SaveRun {
     guard let id = try insertRow(change, at: index, id: change.id) else { return }
     insertedIDs[index] = id
     finish(index, entity: change.entity, id, as: .inserted)
-    postponeLinks(of: index)
+    postponeLinks(of: change, at: index, id: id)
     try editMembers(of: change, at: index, id: id)
   }
 

@@ -7,6 +7,8 @@ import SQLComposer
 private struct Members {
   let change: Int
   let property: String
+  /// The to-one relationship of a member that refers to the owner; nil if a join table does.
+  let inverse: String?
   let storage: RelationshipStorage
   /// The values of the columns that refer to the owner.
   let owner: [SQLValue]
@@ -25,13 +27,16 @@ extension SaveRun {
     }
   }
 
-  /// Makes one edit, or postpones it if a member has yet to be inserted.
+  /// Makes one edit. Members that have yet to be inserted are postponed.
   mutating func editMembers(
     _ edit: MemberEdit, of relationship: Int, change: Int, _ table: SaveTable, id: ObjectID
   ) throws(StoreError) {
     let storage = table.table.relationships[relationship]
-    guard let key = storage.ownerKey, resolve(edit, of: change, relationship) else { return }
     let name = table.entity.relationships[relationship].name
+    if case .all = edit { noteLink(name, of: table.index, id, by: change) }
+    guard let key = storage.ownerKey,
+      postponePending(in: edit, of: relationship, change: change, table, id: id)
+    else { return }
     guard let owner = try values(of: key, to: table, id: id) else {
       return report(.checkFailed, name, "the object lacks what members refer to", at: change)
     }
@@ -47,29 +52,44 @@ extension SaveRun {
   private func members(
     of relationship: Int, _ table: SaveTable, owner: [SQLValue], change: Int
   ) -> Members {
-    let destination = self.table(table.entity.relationships[relationship].destination)
+    let declared = table.entity.relationships[relationship]
+    let destination = self.table(declared.destination)
+    let storage = table.table.relationships[relationship]
+    var inverse: String?
+    if case .inverse = storage {
+      inverse = declared.inverse.map { destination.entity.relationships[$0].name }
+    }
     return Members(
-      change: change, property: table.entity.relationships[relationship].name,
-      storage: table.table.relationships[relationship], owner: owner, table: destination,
+      change: change, property: declared.name, inverse: inverse, storage: storage, owner: owner,
+      table: destination,
       statements: MemberStatements(
         statements: statements, owner: table, member: destination, relationship: relationship))
   }
 
-  /// True if every object of an edit exists. If one has yet to be inserted, the edit is postponed.
-  private mutating func resolve(
-    _ edit: MemberEdit, of change: Int, _ relationship: Int
+  /// Postpones the members of an edit that have yet to be inserted, and the order of a list of them.
+  /// Returns false if an insert failed.
+  private mutating func postponePending(
+    in edit: MemberEdit, of relationship: Int, change: Int, _ table: SaveTable, id: ObjectID
   ) -> Bool {
-    for reference in edit.references {
+    var last: Int?
+    for (reference, isAdded) in edit.parts {
       switch find(reference, for: change) {
       case .id: continue
-      case .pending(let insert):
-        waiting[insert, default: []].append(
-          .value(change: change, PropertyValue(.toMany(relationship, edit))))
-        return false
       case .failed:
         progress[change] = .failed
         return false
+      case .pending(let insert):
+        let part = MemberEdit.edit(
+          add: isAdded ? [reference] : [], remove: isAdded ? [] : [reference])
+        postpone(
+          PropertyValue(.toMany(relationship, part)), of: change, until: insert, table, id: id)
+        last = max(last ?? insert, insert)
       }
+    }
+    if let last, case .all = edit,
+      table.table.relationships[relationship].ownerKey?.position != nil
+    {
+      postpone(PropertyValue(.toMany(relationship, edit)), of: change, until: last, table, id: id)
     }
     return true
   }
@@ -84,10 +104,14 @@ extension SaveRun {
 }
 
 extension MemberEdit {
-  var references: [ObjectReference] {
+  var references: [ObjectReference] { parts.map(\.reference) }
+
+  /// The objects in the order in which the edit removes and adds them.
+  fileprivate var parts: [(reference: ObjectReference, isAdded: Bool)] {
     switch self {
-    case .all(let all): all
-    case .edit(let add, let remove): add + remove
+    case .all(let all): all.map { (reference: $0, isAdded: true) }
+    case .edit(let add, let remove):
+      remove.map { (reference: $0, isAdded: false) } + add.map { (reference: $0, isAdded: true) }
     }
   }
 }
@@ -172,6 +196,31 @@ extension SaveRun {
     return found
   }
 
+  /// Orders a list of members after the inserts of all of them. Those that later changes have added
+  /// come last.
+  mutating func orderLater(
+    _ requested: [ObjectReference], of relationship: Int, change: Int, _ table: SaveTable,
+    id: ObjectID
+  ) throws(StoreError) {
+    for reference in requested {
+      guard case .pending(let insert) = find(reference, for: change) else { continue }
+      // This insert waits for another one.
+      let list = PropertyValue(.toMany(relationship, .all(requested)))
+      return postpone(list, of: change, until: insert, table, id: id)
+    }
+    guard problems.isEmpty, let key = table.table.relationships[relationship].ownerKey,
+      let owner = try values(of: key, to: table, id: id)
+    else { return }
+    let members = self.members(of: relationship, table, owner: owner, change: change)
+    guard let sql = members.statements.places(members.storage, executor.schema) else { return }
+    let rows = try connection.places(sql.read, owner)
+    let present = Set(rows.map(\.id))
+    let listed = ids(requested, of: change).filter { present.contains($0) }
+    let added = rows.filter { mayRead($0.id, of: members.table.index) }
+      .sorted { ($0.place ?? Int64.max, $0.id) < ($1.place ?? Int64.max, $1.id) }
+    try order(listed + added.map(\.id), of: members)
+  }
+
   /// Assigns the members of an ordered relationship positions in the order of `requested`, moving
   /// as few as possible.
   private mutating func order(_ requested: [ObjectID], of members: Members) throws(StoreError) {
@@ -206,6 +255,9 @@ extension SaveRun {
       return reportNoSuchObject(members.property, members.table, at: members.change)
     }
     guard mayUpdate(member: id, of: members.table.index, at: members.change) else { return }
+    if let inverse = members.inverse {
+      noteLink(inverse, of: members.table.index, id, by: members.change)
+    }
     switch members.storage {
     case .foreignKey: return
     case .inverse(let key): try add(id, to: members, key)

@@ -309,7 +309,7 @@ extension SaveRun {
       let left = try idsFulfilling(.everything, among: Set(group.map(\.id)), of: entity)
       lost.formUnion(group.filter { !left.contains($0.id) })
     }
-    for object in lost {
+    for object in lost.sorted(by: { ($0.entity, $0.id) < ($1.entity, $1.id) }) {
       let insert = permissions.inserted[object]
       guard let change = insert ?? permissions.updated[object] else { continue }
       reportForbidden(insert == nil ? "update" : "insert", object.entity, at: change)
@@ -352,7 +352,9 @@ extension SaveRun {
     _ objects: [SavePermissions.Object: Int], _ action: AccessAction, _ access: CallerAccess
   ) throws(StoreError) {
     let refused = try refused(Set(objects.keys), action, access)
-    for (object, change) in objects where refused.contains(object) {
+    let found = refused.compactMap { object in objects[object].map { (object, $0) } }
+      .sorted { ($0.1, $0.0.entity, $0.0.id) < ($1.1, $1.0.entity, $1.0.id) }
+    for (object, change) in found {
       if action == .insert, case .replace = request.changes[change].operation {
         // The same response as for an object that exists and that the caller may not read.
         reportNoObject(at: change)

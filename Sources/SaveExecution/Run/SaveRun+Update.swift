@@ -14,7 +14,7 @@ extension SaveRun {
       guard try write(sql, table, at: index, id: id, key: key) == .done else { return }
     }
     finish(index, entity: change.entity, id, as: .updated)
-    postponeLinks(of: index)
+    postponeLinks(of: change, at: index, id: id)
     try editMembers(of: change, at: index, id: id)
   }
 
@@ -52,7 +52,7 @@ extension SaveRun {
   }
 
   /// Removes the key's columns from `row`; returns false if one of them would change.
-  private mutating func keepKey(_ table: SaveTable, _ key: [SQLValue], at index: Int) -> Bool {
+  mutating func keepKey(_ table: SaveTable, _ key: [SQLValue], at index: Int) -> Bool {
     for (column, value) in zip(table.keyColumns, key) {
       guard let given = row[column] else { continue }
       guard given == value else {
@@ -69,10 +69,10 @@ extension SaveRun {
     try connection.hasRow(statements.exists(in: table), key)
   }
 
-  private enum Writing { case done, failed, missing }
+  enum Writing { case done, failed, missing }
 
   /// Runs an UPDATE of one row with the values of `row`.
-  private mutating func write(
+  mutating func write(
     _ sql: String, _ table: SaveTable, at index: Int, id: ObjectID, key: [SQLValue],
     mayBeMissing: Bool = false
   ) throws(StoreError) -> Writing {
@@ -109,10 +109,12 @@ extension SaveRun {
       isThere = try exists(key, in: table)
     }
     if !isThere {
-      guard try insertRow(change, at: index, id: id) != nil else { return }
+      guard let stored = try insertRow(change, at: index, id: id) else { return }
+      // The store writes this id as another text, under which alone the object would be found.
+      guard stored == id else { return reportNoObject(at: index) }
     }
     finish(index, entity: change.entity, id, as: isThere ? .updated : .inserted)
-    postponeLinks(of: index)
+    postponeLinks(of: change, at: index, id: id)
     try editMembers(of: change, at: index, id: id)
   }
 
@@ -148,28 +150,5 @@ extension SaveRun {
         ? finish(index, entity: table.index, id, as: .deleted) : reportMissing(at: index)
     }
     report(.refused, nil, "the table refused the delete", at: index)
-  }
-
-  /// Sets a link, or edits members, after the insert that it waited for.
-  mutating func setLater(_ value: PropertyValue, of index: Int) throws(StoreError) {
-    let change = request.changes[index]
-    guard progress[index] == .done, let id = owner(of: index) else { return }
-    let table = table(change.entity)
-    current = index
-    switch value.content {
-    case .attribute: break
-    case .toMany(let relationship, let edit):
-      try editMembers(edit, of: relationship, change: index, table, id: id)
-    case .toOne:
-      let filling = try fill([value], of: index, table, for: .update)
-      guard case .complete = filling, let key = table.key.bindings(of: id), !row.isEmpty else {
-        return
-      }
-      guard keepKey(table, key, at: index), try mayLink(table, at: index, id: id) else { return }
-      let sql = statements.update(table, row.columns)
-      permissions?.recordChange(of: .init(entity: change.entity, id: id))
-      // A trigger may have deleted the object since.
-      _ = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
-    }
   }
 }

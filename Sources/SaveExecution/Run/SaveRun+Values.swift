@@ -58,7 +58,7 @@ extension SaveRun {
       return true
     }
     let name = table.entity.attributes[attribute].name
-    if [.array, .short, .unsigned].contains(table.columns[column].input) {
+    if [.array, .jsonArray, .short, .byte, .unsigned].contains(table.columns[column].input) {
       report(.wrongType, name, "`\(name)` does not take such a value", at: change)
       return false
     }
@@ -178,10 +178,12 @@ extension SaveRun {
     return values.contains(.null) ? nil : values
   }
 
-  /// Postpones the links in `later` until their objects are inserted.
-  mutating func postponeLinks(of change: Int) {
+  /// Postpones the links in `later` of a change that has written its row until their objects are
+  /// inserted.
+  mutating func postponeLinks(of change: Change, at index: Int, id: ObjectID) {
+    noteLinks(of: change, at: index, id: id)
     for (insert, value) in later {
-      waiting[insert, default: []].append(.value(change: change, value))
+      postpone(value, of: index, until: insert, table(change.entity), id: id)
     }
   }
 }

@@ -1,8 +1,8 @@
 // A save in progress: its completed changes, its problems, and the changes that wait for an id.
 //
 // A change that needs the id of a later insert waits for it: the whole change if it cannot begin
-// without the id, otherwise only the link, which is set once the id is known. Changes that still
-// wait at the end wait in a cycle.
+// without the id, otherwise only the link or the member, which is set once the id is known, unless a
+// later change has replaced it. Changes that still wait at the end wait in a cycle.
 
 import FetchModel
 import SQLComposer
@@ -13,8 +13,17 @@ struct SaveRun {
   /// Work that continues once an insert has its id.
   enum Postponed {
     case change(Int, property: String?)
-    /// One to-one or to-many value of a change that is otherwise complete.
+    /// A to-one value, or members to add or remove, of a change that is otherwise complete. A whole
+    /// list only orders the members that are there by then.
     case value(change: Int, PropertyValue)
+  }
+
+  /// A relationship of an object.
+  struct Link: Hashable {
+    /// The root entity.
+    let entity: Int
+    let id: ObjectID
+    let relationship: String
   }
 
   let executor: SaveExecutor
@@ -26,6 +35,8 @@ struct SaveRun {
   var progress: [Progress]
   /// The postponed work, by the insert that it waits for.
   var waiting: [Int: [Postponed]] = [:]
+  /// The last change that set each relationship of which a part was postponed.
+  var lastSet: [Link: Int] = [:]
   private var isReordered = false
   /// Deletes that a rule refused, and that another change may make possible.
   private var refusedDeletes: [Int] = []
@@ -361,6 +372,31 @@ extension SaveRun {
     let entity = executor.model.entities[request.changes[change].entity]
     missingObjects += 1
     report(.noSuchObject, nil, "there is no such \(entity.name), or none any more", at: change)
+  }
+
+  /// The refusal of the current change if it is an insert for which its table has no id left; nil
+  /// otherwise. With AUTOINCREMENT, SQLite assigns no id after the largest one, and its error is that of
+  /// a full disk.
+  var refusalWithoutID: SaveError? {
+    guard request.changes.indices.contains(current) else { return nil }
+    let change = request.changes[current]
+    let table = table(change.entity)
+    guard case .insert = change.operation, change.id == nil, table.key.kind == .rowidAlias,
+      !table.key.dialect.hasTypedColumns
+    else { return nil }
+    // The error has undone the changes of this save.
+    let isOwn = insertedIDs.indices.contains { index in
+      insertedIDs[index] == .integer(.max)
+        && self.table(request.changes[index].entity).table.name == table.table.name
+    }
+    let hasLargest = try? connection.hasRow(
+      "SELECT 1 FROM main.sqlite_sequence WHERE name = ? COLLATE NOCASE AND seq = ?",
+      [.text(table.table.name), .integer(.max)])
+    guard isOwn || hasLargest == true else { return nil }
+    let detail = "the store has no id left: the largest one has been assigned"
+    return .invalid([
+      ChangeProblem(change: current, property: "id", code: .refused, detail: detail)
+    ])
   }
 
   /// Translates `error` for clients: a missing table or column means that the schema changed.
