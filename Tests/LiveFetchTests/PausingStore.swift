@@ -13,6 +13,8 @@ final class PausingStore: ObjectStore {
     var historyFailure: ObjectStoreError?
     /// The error of every fetch; nil if it is answered.
     var fetchFailure: ObjectStoreError?
+    /// The error of every fetch of a whole result; nil if it is answered.
+    var readFailure: ObjectStoreError?
     /// True if each answer of the history has one save.
     var hasShortPages = false
     var closed: Set<Gate> = []
@@ -32,6 +34,9 @@ final class PausingStore: ObjectStore {
 
   /// Makes every fetch fail, until it is called with nil.
   func failFetches(_ error: ObjectStoreError?) { state.withLock { $0.fetchFailure = error } }
+
+  /// Makes every fetch of a whole result fail, until it is called with nil. Diffs are answered.
+  func failReads(_ error: ObjectStoreError?) { state.withLock { $0.readFailure = error } }
 
   /// Makes each answer of the history have one save at most, as if every save were large.
   func shortenHistory() { state.withLock { $0.hasShortPages = true } }
@@ -61,6 +66,7 @@ final class PausingStore: ObjectStore {
 
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     if let failure = state.withLock({ $0.fetchFailure }) { throw failure }
+    if request["since"] == nil, let failure = state.withLock({ $0.readFailure }) { throw failure }
     let answer = try await store.fetch(request)
     await pass(request["since"] == nil ? .snapshots : .diffs)
     guard !Task.isCancelled else { throw .cancelled }

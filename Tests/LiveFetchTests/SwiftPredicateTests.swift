@@ -240,7 +240,27 @@ struct SwiftPredicateTests {
         #Predicate { $0.people == nil || $0.people! != 3 },
         gazetteer.places.filter { $0.people != 3 }
       ),
+      (
+        #Predicate { !($0.isPort && $0.people! > 3) },
+        gazetteer.places.filter { !$0.isPort || ($0.people ?? 9) <= 3 }
+      ),
+      (
+        #Predicate { !($0.isPort || $0.people! > 3) },
+        gazetteer.places.filter { !$0.isPort && ($0.people ?? 9) <= 3 }
+      ),
+      (
+        #Predicate { ($0.isPort && $0.people! > 3) == false },
+        gazetteer.places.filter { !$0.isPort || ($0.people ?? 9) <= 3 }
+      ),
+      (
+        #Predicate { ($0.isPort && $0.people! > 3) ? false : true },
+        gazetteer.places.filter { !$0.isPort || ($0.people ?? 9) <= 3 }
+      ),
       // A nil in a branch that is not taken has no effect.
+      (
+        #Predicate { !($0.people != nil && $0.people! > 3) },
+        gazetteer.places.filter { ($0.people ?? 0) <= 3 }
+      ),
       (
         #Predicate { $0.people != nil ? $0.people! > 3 : true },
         gazetteer.places.filter { ($0.people ?? 9) > 3 }

@@ -24,10 +24,19 @@ extension Date {
 }
 
 extension Instant {
+  /// The instant of a date, with the fewest digits that lead back to an equal date; nil if it is out of
+  /// range. A date counts the seconds since 2001, so that near 1970 its seconds since then have further
+  /// digits, which do not belong to its value.
+  init?(exactly date: Date) {
+    guard let instant = Instant(secondsSince1970: date.timeIntervalSince1970) else { return nil }
+    let rounded = instant.roundedToMicroseconds
+    self = Date(rounded) == date ? rounded : instant
+  }
+
   /// Converts a date. A date out of range becomes `Int64.min` or `Int64.max` seconds; NaN becomes the
   /// latter.
   public init(_ date: Date) {
-    let seconds = date.timeIntervalSince1970
-    self = Instant(secondsSince1970: seconds) ?? Instant(seconds: seconds < 0 ? .min : .max)
+    let isEarly = date.timeIntervalSince1970 < 0
+    self = Instant(exactly: date) ?? Instant(seconds: isEarly ? .min : .max)
   }
 }

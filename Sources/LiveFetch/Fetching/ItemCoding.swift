@@ -9,7 +9,7 @@ enum ItemCoding {
     let encoder = JSONEncoder()
     encoder.dataEncodingStrategy = .base64
     encoder.dateEncodingStrategy = .custom { date, encoder in
-      guard let instant = Instant(secondsSince1970: date.timeIntervalSince1970) else {
+      guard let instant = Instant(exactly: date) else {
         let reason = "\(date.timeIntervalSince1970) s after 1970 is no date"
         throw EncodingError.invalidValue(
           date, .init(codingPath: encoder.codingPath, debugDescription: reason))

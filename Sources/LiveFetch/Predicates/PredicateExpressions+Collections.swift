@@ -106,7 +106,7 @@ extension PredicateTranslator {
     }
     let element = name ?? freshVariable()
     bind(variable, to: .value(Expression(.variable(element))))
-    let condition = try condition(test)
+    let condition = try elementCondition(test)
     conditions.append(isNegated ? Self.not(condition) : condition)
     return Expression(.subquery(objects, variable: element, Self.all(conditions)))
   }

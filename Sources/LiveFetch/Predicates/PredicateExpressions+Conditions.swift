@@ -5,33 +5,38 @@ import Foundation
 
 extension PredicateExpressions.Conjunction: PredicateTranslatable {
   func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
-    .condition(
-      PredicateTranslator.all([try translator.condition(lhs), try translator.condition(rhs)]))
+    let left = try translator.condition(lhs)
+    let right = try translator.condition(rhs, where: left)
+    return .condition(PredicateTranslator.all([left, right]))
   }
 }
 
 extension PredicateExpressions.Disjunction: PredicateTranslatable {
   func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
-    .condition(
-      PredicateTranslator.any([try translator.condition(lhs), try translator.condition(rhs)]))
+    let left = try translator.condition(lhs)
+    let right = try translator.condition(rhs, where: PredicateTranslator.not(left))
+    return .condition(PredicateTranslator.any([left, right]))
   }
 }
 
 extension PredicateExpressions.Negation: PredicateTranslatable {
   func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
-    .condition(PredicateTranslator.not(try translator.condition(of: translator.term(wrapped))))
+    let operand = try translator.negatable(wrapped)
+    return .condition(PredicateTranslator.not(try translator.condition(of: operand)))
   }
 }
 
 extension PredicateExpressions.Equal: PredicateTranslatable {
   func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
-    .condition(try translator.equality(try translator.term(lhs), try translator.term(rhs)))
+    let (left, right) = (try translator.negatable(lhs), try translator.negatable(rhs))
+    return .condition(try translator.equality(left, right))
   }
 }
 
 extension PredicateExpressions.NotEqual: PredicateTranslatable {
   func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
-    let equal = try translator.equality(try translator.term(lhs), try translator.term(rhs))
+    let (left, right) = (try translator.negatable(lhs), try translator.negatable(rhs))
+    let equal = try translator.equality(left, right)
     if case .comparison(var comparison) = equal, comparison.operation == .equal {
       comparison.operation = .notEqual
       return .condition(.comparison(comparison))

@@ -230,7 +230,8 @@ extension FetchModel.Expression {
 
 extension PredicateExpressions.Conditional: PredicateTranslatable {
   func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
-    let condition = try translator.condition(test)
+    let tested = try translator.negatable(test)
+    let condition = try translator.condition(of: tested)
     let yes = try translator.term(trueBranch, where: condition)
     let no = try translator.term(falseBranch, where: PredicateTranslator.not(condition))
     if Output.self == Bool.self {

@@ -35,6 +35,8 @@ struct PredicateTranslator {
   private var variables = 0
   /// The conditions under which the operands so far of a condition exist, because it unwraps them by `!`.
   private var required: [Tree] = []
+  /// True within a part that may be negated: then what it unwraps is required outside of that part.
+  private var isNegatable = false
 
   mutating func bind(_ variable: PredicateExpressions.VariableID, to term: PredicateTerm) {
     bindings[variable] = term
@@ -66,6 +68,7 @@ struct PredicateTranslator {
   }
 
   mutating func condition(_ expression: Any) throws(PredicateTranslationError) -> Tree {
+    if isNegatable { return try condition(of: try term(expression)) }
     let outer = required
     required = []
     defer { required = outer }
@@ -86,6 +89,30 @@ struct PredicateTranslator {
     let term = try term(expression)
     required = outer + required.map { Self.any([Self.not(test), $0]) }
     return term
+  }
+
+  /// Translates an operand that is evaluated only where `test` holds.
+  mutating func condition(
+    _ expression: Any, where test: Tree
+  ) throws(PredicateTranslationError) -> Tree {
+    guard isNegatable else { return try condition(expression) }
+    return try condition(of: try term(expression, where: test))
+  }
+
+  /// Translates a part that may be negated. What it unwraps has to exist where it is false, too.
+  mutating func negatable(_ expression: Any) throws(PredicateTranslationError) -> PredicateTerm {
+    let outer = isNegatable
+    isNegatable = true
+    defer { isNegatable = outer }
+    return try term(expression)
+  }
+
+  /// Translates a condition on the elements of a collection. What it unwraps concerns the elements.
+  mutating func elementCondition(_ expression: Any) throws(PredicateTranslationError) -> Tree {
+    let outer = isNegatable
+    isNegatable = false
+    defer { isNegatable = outer }
+    return try condition(expression)
   }
 
   mutating func value(_ expression: Any) throws(PredicateTranslationError) -> Expression {

@@ -106,7 +106,7 @@ extension FetchedResultsController {
 
   /// The seconds after which a store is asked again that may answer without a new content or state of
   /// the controller.
-  private static func pause(after unavailability: ServiceUnavailable) -> Double {
+  static func pause(after unavailability: ServiceUnavailable) -> Double {
     min(max(1, unavailability.retryAfter ?? 0), 300)
   }
 

@@ -160,6 +160,11 @@ extension FetchedResultsController {
   /// Continues following the previous request, or waits for the store to come back.
   private func continueFollowing(after error: FetchError, isolation: isolated (any Actor)?) {
     if case .store(let reason) = error, reason.isTransient, storedContent != nil || isBegun {
+      if storedContent == nil {
+        pendingResults =
+          includesPendingChanges
+          ? (try? PendingResults(fetchRequest, section: section, in: context)) : nil
+      }
       setState(.offline(reason))
       return follow(after: reason, isolation: isolation)
     }
@@ -272,7 +277,7 @@ extension FetchedResultsController {
 
   /// `loading` while the content comes from an offline store's storage, because the server has not
   /// answered yet.
-  private var stateOfFollowing: State {
+  var stateOfFollowing: State {
     let state = pendingResults?.base ?? storedContent?.sourceState
     return state?.isStored == true ? .loading : .following
   }
@@ -284,7 +289,13 @@ extension FetchedResultsController {
       let content = try? await makeContent(
         of: state, pendingResults, isBatched: isBatched, isolation: isolation)
       guard generation == fetchGeneration else { return .stop }
-      guard let content else { return .continue(token: state.token) }
+      guard let content else {
+        // Values that the unsaved changes need could not be read: they are read again.
+        pendingResults?.isUnread = true
+        observePendingChanges(isolation: isolation)
+        return .continue(token: state.token)
+      }
+      pendingResults?.isUnread = false
       replaceContent(with: content, pending: pendingResults)
       // A delegate may have ended the following.
       guard generation == fetchGeneration else { return .stop }
@@ -293,9 +304,11 @@ extension FetchedResultsController {
       return .continue(token: state.token)
     case .diff(let diff): return await receive(diff, isolation: isolation)
     case .unreachable(let error):
+      pendingResults?.isUnread = false
       report(.offline(error), .store(error))
       return followedToken.map { .continue(token: $0) } ?? .refetch
     case .failed(let error):
+      pendingResults?.isUnread = false
       report(.failed(.store(error)), .store(error))
       return .stop
     }
@@ -308,7 +321,7 @@ extension FetchedResultsController {
     guard let old = storedContent else { return .refetch }
     if let pendingResults {
       guard apply(diff, to: pendingResults, isolation: isolation) else { return refetch() }
-      setState(.following)
+      if !pendingResults.isUnread { setState(.following) }
       return .continue(token: diff.to)
     }
     guard let state = old.sourceState.applying(diff) else { return refetch() }

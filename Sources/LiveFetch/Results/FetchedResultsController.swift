@@ -46,7 +46,8 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// with the permanent id. The whole result is followed, without limit, offset and batches, which
   /// apply to what is shown; a change costs O(n). Predicates and orders over properties that the class
   /// does not declare see saved values, as in ``ManagedObjectContext/fetch(_:isolation:)``. A fetch
-  /// with sections by parts of values is refused.
+  /// with sections by parts of values is refused. Where unsaved changes need stored values that cannot be
+  /// read, the ``state`` is `offline`, and they are read again, or `failed` until the next change.
   public var includesPendingChanges = false
 
   let registrar = ObservationRegistrar()

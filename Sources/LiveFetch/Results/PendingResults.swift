@@ -44,6 +44,10 @@ final class PendingResults<Element: Fetchable> {
   /// True if the content has to be created again.
   var isStale = false
   var isRefreshing = false
+  /// True while a pause lasts after which values that could not be read are read again.
+  var isWaiting = false
+  /// True if values of the content could not be read. The controller's state is then the reason.
+  var isUnread = false
 
   /// nil for elements that are not managed objects.
   ///
@@ -325,23 +329,65 @@ extension FetchedResultsController {
     }
   }
 
-  /// Replaces the content until no change arrived in the meantime. If values could not be read, the
-  /// next change tries again.
-  private func refreshPending(isolation: isolated (any Actor)?) async {
+  /// Replaces the content until no change arrived in the meantime.
+  private func refreshPending(isolation: isolated any Actor) async {
     guard let results = pendingResults else { return }
     results.isRefreshing = true
+    defer { results.isRefreshing = false }
     while results.isStale, let base = results.base, results === pendingResults {
       results.isStale = false
-      guard let content = try? await results.content(of: base, isolation: isolation),
-        results === pendingResults, isBegun, let old = storedContent
-      else { break }
-      let change = ContentChange(
-        from: results.resolved(old.visibleState), to: content.visibleState,
-        changed: results.resolvedIDs)
-      results.willShow()
-      show(content, change, from: old)
+      let content: FetchedContent<Element>
+      do throws(ContextError) {
+        content = try await results.content(of: base, isolation: isolation)
+      } catch {
+        didNotRead(FetchError(error), of: results, isolation: isolation)
+        continue
+      }
+      guard results === pendingResults, isBegun else { return }
+      if let old = storedContent {
+        let change = ContentChange(
+          from: results.resolved(old.visibleState), to: content.visibleState,
+          changed: results.resolvedIDs)
+        results.willShow()
+        show(content, change, from: old)
+      } else {
+        results.willShow()
+        notify(content, nil)
+      }
+      guard results.isUnread, results === pendingResults, following != nil else { continue }
+      results.isUnread = false
+      setState(stateOfFollowing)
     }
-    results.isRefreshing = false
+  }
+
+  /// Reports values that could not be read. While the store does not answer, the state is `offline`, and
+  /// they are read again after a pause. After another error the next change tries again.
+  private func didNotRead(
+    _ error: FetchError, of results: PendingResults<Element>, isolation: isolated any Actor
+  ) {
+    guard results === pendingResults, following != nil else { return }
+    if let unavailability = error.unavailability, !results.isWaiting {
+      results.isWaiting = true
+      let reference = IsolatedReference(self, on: isolation)
+      let pause = Self.pause(after: unavailability)
+      Task {
+        try? await Task.sleep(for: .seconds(pause))
+        _ = await reference.run { controller, isolation in
+          controller.pendingResults?.isWaiting = false
+          controller.pendingDidChange(IsolatedReference(controller, on: isolation))
+        }
+      }
+    }
+    switch (storedState, error) {
+    case (.failed, _): break
+    case (.offline, .store(let reason)) where reason.isTransient: break
+    case (_, .store(let reason)) where reason.isTransient:
+      results.isUnread = true
+      report(.offline(reason), error)
+    default:
+      results.isUnread = true
+      report(.failed(error), error)
+    }
   }
 
   /// Starts ``confirmSaves(isolation:)`` if it does not run.

@@ -293,7 +293,8 @@ public final class LocalStore: ModelledStore {
   ///     decoded as a value: `as: Int.self`.
   ///   - arguments: the values of `?`, in their order. Dates and data are refused: pass what the
   ///     column stores, such as `date.timeIntervalSince1970`.
-  ///   - type: the type of a row.
+  ///   - type: the type of a row. In a module whose default isolation is the main actor it is declared
+  ///     `nonisolated struct`.
   /// - Throws: `StoreError` if the statement is invalid, with SQLite's message, does not only read, or
   ///   takes longer than the options' `queryTimeout`; ``UnreadableValue`` if a row does not fit the
   ///   type; `ObjectStoreError.cancelled` if the task is cancelled or the store closed.

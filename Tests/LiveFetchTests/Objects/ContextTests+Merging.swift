@@ -98,6 +98,22 @@ extension ContextTests {
     }
   }
 
+  @Test("drops the changes of a deleted object if the store wins", arguments: Kind.allCases)
+  func droppedChanges(kind: Kind) async throws {
+    let (sample, ids) = try await SampleCities.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    context.mergePolicy = .storeWins
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    (cities[0].population, cities[1].population) = (1, 2)
+    try await sample.save(#"{"delete":"City","id":\#(try #require(ids["cusco"]))}"#)
+    try await context.save()
+    #expect(cities.map(\.isDeleted) == [true, false, false])
+    #expect(!context.hasChanges)
+    let others = ManagedObjectContext(store: sample.store)
+    let stored = try await others.fetch(City.sortedFetchRequest)
+    #expect(stored.map(\.population) == [2, 9_700_000])
+  }
+
   @Test("merges what other programs saved on request", arguments: Kind.allCases)
   func merging(kind: Kind) async throws {
     let (sample, ids) = try await SampleCities.store(kind)

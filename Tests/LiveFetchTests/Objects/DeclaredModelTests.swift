@@ -109,6 +109,22 @@ struct DeclaredModelTests {
     store.close()
   }
 
+  @Test("a date near 1970 is found again, and an equal one is no change")
+  func earlyDates() async throws {
+    let store = try LocalStore.inMemory(ModelFile(of: [Stamp.self]))
+    let context = ManagedObjectContext(store: store)
+    let stamp: Stamp = context.insertObject()
+    let date = Date(timeIntervalSince1970: 0.123456)
+    stamp.made = date
+    try await context.save()
+    let same = Stamp.sortedFetchRequest(where: "%K == %@", Stamp.Key.made, date)
+    #expect(try await context.count(same) == 1)
+    stamp.made = date
+    #expect(!context.hasChanges)
+    #expect(date.predicateArgument == .string("1970-01-01T00:00:00.123456Z"))
+    store.close()
+  }
+
   final class Alarm: ManagedObject, ManagedObjectType {
     static let entityName = "Alarm"
     enum Key: String, KeyCodable { case level }
@@ -138,6 +154,58 @@ struct DeclaredModelTests {
       Alarm.self, where: .level, equals: Alarm.Level.high)
     #expect(found?.objectID == alarm.objectID)
     store.close()
+  }
+
+  final class Gauge: ManagedObject, ManagedObjectType {
+    static let entityName = "Gauge"
+    enum Key: String, KeyCodable { case small, medium, large, narrow, grade }
+    enum Grade: Int16, AttributeValue { case low, high }
+
+    @Managed(.small) var small: Int16 = 0
+    @Managed(.medium) var medium: Int32?
+    @Managed(.large) var large: Int64 = 0
+    @Managed(.narrow) var narrow: Float?
+    @Managed(.grade) var grade = Grade.low
+  }
+
+  struct Port: Codable, Fetchable, PredicateKeyPathProviding {
+    static let entityName = "Port"
+    static var predicateKeyPaths: [AnyKeyPath: String] {
+      [\Port.number: "number", \Port.tries: "tries"]
+    }
+    var number: UInt16?
+    var tries: Int8
+  }
+
+  @Test("has the width of numbers, so that no client stores what an object cannot hold")
+  func widths() async throws {
+    let model = try ModelFile(of: [Gauge.self, Port.self])
+    let (gauge, port) = (model.entities[0].attributes, model.entities[1].attributes)
+    #expect(gauge.map(\.type) == [.integer16, .integer32, .integer64, .float, .integer16])
+    #expect(port.map(\.type) == [.integer32, .integer16])
+    #expect(port.map(\.minimum) == [.number("0"), .number("-128")])
+    #expect(port.map(\.maximum) == [.number("65535"), .number("127")])
+    let store = try LocalStore.inMemory(model)
+    let large = #"{"changes":[{"insert":"Gauge","values":{"small":70000}}]}"#
+    let save = try JSON(parsing: Array(large.utf8))
+    await #expect(throws: ObjectStoreError.self) { try await store.save(save) }
+    store.close()
+  }
+
+  @Test("opens a file whose model has wider numbers, and does not differ from it")
+  func widerModels() throws {
+    let model = try ModelFile(of: [Gauge.self])
+    var wide = model
+    wide.entities[0].attributes[0].type = .integer64
+    wide.entities[0].attributes[3].type = .double
+    #expect(wide.differences(from: [Gauge.self]) == [])
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
+    try LocalStore(creating: path, model: wide).close()
+    var options = LocalStore.Options()
+    options.model = model
+    try LocalStore(path: path, options: options).close()
+    withExtendedLifetime(directory) {}
   }
 
   struct Tint: Equatable { var text: String }

@@ -190,6 +190,66 @@ struct PendingResultsTests {
     #expect(names(controller) == [])
   }
 
+  private func isOffline(_ controller: Controller) -> Bool {
+    if case .offline = controller.state { true } else { false }
+  }
+
+  @Test("is offline while values cannot be read, and then shows what changed meanwhile")
+  func unreadValues() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let japan = try #require(ids["jp"])
+    let store = PausingStore(sample.store)
+    let context = ManagedObjectContext(store: store)
+    let controller = try await controller(
+      context, City.sortedFetchRequest(where: "country.name == 'Japan'"))
+    #expect(names(controller) == ["Osaka", "Tokyo"])
+    store.failReads(.unreachable(ServiceUnavailable("no network")))
+    let city: City = context.insertObject()
+    (city.name, city.country) = ("Nara", context.object(SampleCities.Country.self, with: japan))
+    try await eventually { isOffline(controller) }
+    let receipt = try await sample.save(
+      #"{"insert":"City","values":{"name":"Ube","country":\#(japan)}}"#)
+    #expect(names(controller) == ["Osaka", "Tokyo"])
+    store.failReads(nil)
+    try await controller.caughtUp(to: receipt.token)
+    #expect(names(controller) == ["Nara", "Osaka", "Tokyo", "Ube"])
+    #expect(!isOffline(controller))
+  }
+
+  @Test("has failed while the store refuses values, and asks again with the next change")
+  func refusedValues() async throws {
+    let (sample, ids) = try await SampleCities.store(.local)
+    let japan = try #require(ids["jp"])
+    let store = PausingStore(sample.store)
+    let context = ManagedObjectContext(store: store)
+    let controller = try await controller(
+      context, City.sortedFetchRequest(where: "country.name == 'Japan'"))
+    store.failReads(.notUnderstood("an answer"))
+    let city: City = context.insertObject()
+    (city.name, city.country) = ("Nara", context.object(SampleCities.Country.self, with: japan))
+    try await eventually { if case .failed = controller.state { true } else { false } }
+    store.failReads(nil)
+    city.population = 5
+    try await eventually { names(controller) == ["Nara", "Osaka", "Tokyo"] }
+    if case .following = controller.state {} else { Issue.record("\(controller.state)") }
+  }
+
+  @Test("includes them also if the store could not be reached by the first fetch")
+  func lateStore() async throws {
+    let (sample, _) = try await SampleCities.store(.local)
+    let store = PausingStore(sample.store)
+    let context = ManagedObjectContext(store: store)
+    let city: City = context.insertObject()
+    city.name = "Nara"
+    let controller = Controller(fetchRequest: City.sortedFetchRequest, context: context)
+    controller.includesPendingChanges = true
+    store.failFetches(.unreachable(ServiceUnavailable("no network")))
+    try? await controller.performFetch()
+    #expect(isOffline(controller))
+    store.failFetches(nil)
+    try await eventually { names(controller) == ["Cusco", "Nara", "Osaka", "Tokyo"] }
+  }
+
   @Test("refuses sections by parts of values, which it cannot compute")
   func derivedSections() async throws {
     let (sample, _) = try await SampleCities.store(.local)

@@ -40,25 +40,27 @@ struct ContextSave {
   private(set) var origins: [Origin] = []
   private(set) var changes: [JSON] = []
 
-  /// Deleted objects that the store no longer has.
+  /// Deleted and changed objects that the store no longer has.
   private(set) var goneObjects: [ManagedObject] = []
   /// The number of changes of values.
   private(set) var valueCount = 0
 
   /// Removes deletions of objects that do not exist any more. Returns false if the refusal has
   /// other reasons as well.
-  mutating func dropMissingDeletions(_ error: ObjectStoreError) -> Bool {
+  ///
+  /// - Parameter includesUpdates: true to remove updates of such objects too.
+  mutating func dropMissing(_ error: ObjectStoreError, includesUpdates: Bool) -> Bool {
     guard let errors = error.refusedChanges else { return false }
     var dropped: Set<Int> = []
     for error in errors {
       let index = error["change"]?.integer.map { Int(clamping: $0) } ?? -1
       guard error["code"]?.string == "no-such-object", error["property"] == nil,
-        origins.indices.contains(index), origins[index].isDeletion
+        origins.indices.contains(index), includesUpdates || origins[index].isDeletion
       else { return false }
       dropped.insert(index)
     }
     for index in dropped {
-      if case .deletion(let object) = origins[index] { goneObjects.append(object) }
+      if let object = origins[index].object { goneObjects.append(object) }
     }
     let kept = origins.indices.filter { !dropped.contains($0) }
     (origins, changes) = (kept.map { origins[$0] }, kept.map { changes[$0] })

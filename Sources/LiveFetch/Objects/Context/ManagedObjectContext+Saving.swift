@@ -168,7 +168,8 @@ extension ManagedObjectContext {
         return try await submit(body(of: draft), isolation: isolation)
       } catch {
         let refusal = ContextError(error, draft)
-        guard draft.dropMissingDeletions(error) else { throw refusal }
+        let isDropped = draft.dropMissing(error, includesUpdates: mergePolicy == .storeWins)
+        guard isDropped else { throw refusal }
       }
     }
   }

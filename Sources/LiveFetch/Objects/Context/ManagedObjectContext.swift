@@ -23,7 +23,8 @@ public final class ManagedObjectContext {
   ///
   /// `error` refuses the save and reports both versions, `storeWins` keeps the stored values of
   /// conflicting properties, `objectWins` writes the object's, `overwrite` does not detect
-  /// conflicts. Only a root context's counts.
+  /// conflicts. With `storeWins` the changes of an object that was deleted in the store are dropped, and it
+  /// is deleted here too; the other policies refuse them. Only a root context's counts.
   public var mergePolicy = MergePolicy.error
 
   var children: [WeakContext] = []

@@ -23,6 +23,8 @@ struct PropertyLayout {
   var kinds: ItemValue.Kinds = []
   /// The type of an attribute's stored values, if its Swift type determines it.
   var type: AttributeType?
+  /// The Swift type of an attribute without a transformer.
+  var valueType: Any.Type?
   /// True for an attribute that the store computes.
   var isDerived = false
   /// The expression of a derived attribute, if the declaration has one.

@@ -104,6 +104,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
       name: name, kind: .attribute(initial: initialJSON),
       kinds: coding.isOwn ? ItemValue.Kinds(fitting: Value.self) : [],
       type: coding.isOwn ? AttributeType(of: Value.self) : nil,
+      valueType: coding.isOwn ? Value.self as Any.Type : nil,
       className: coding.isOwn ? PropertyLayout.className(of: Value.self) : nil
     ) { [coding] in coding.problem(with: $0) }
   }
@@ -149,7 +150,8 @@ public struct DerivedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   var layout: PropertyLayout {
     PropertyLayout(
       name: name, kind: .attribute(initial: nil), kinds: ItemValue.Kinds(fitting: Value?.self),
-      type: AttributeType(of: Value.self), isDerived: true, derivation: expression
+      type: AttributeType(of: Value.self), valueType: Value.self, isDerived: true,
+      derivation: expression
     ) { [coding] in coding.problem(with: $0) }
   }
 }

@@ -11,12 +11,12 @@ extension ModelFile {
   /// try Data(ModelFile(of: [City.self]).text).write(to: url)   // for `livefetch serve --model`
   /// ```
   ///
-  /// An attribute has the type of its Swift property, is optional if that is, and has its initial
-  /// value as default. A ``PolymorphicValue``, a `Codable` value or one with a transformer is
-  /// `Transformable`. A class that conforms to ``ManagedEntity`` only is abstract. Two relationships are
-  /// inverse to each other if one of them states it (`inverse`), or if they are the only ones between two
-  /// classes. A class with several relationships to itself has to state the inverse of each that is
-  /// to-many. Add validation rules, indexes and access rules to the result.
+  /// An attribute has the type of its Swift property, also its width or bounds (`Int16`, `UInt8`), is
+  /// optional if that is, and has its initial value as default. A ``PolymorphicValue``, a `Codable` value
+  /// or one with a transformer is `Transformable`. A class that conforms to ``ManagedEntity`` only is
+  /// abstract. Two relationships are inverse to each other if one of them states it (`inverse`), or if they
+  /// are the only ones between two classes. A class with several relationships to itself has to state the
+  /// inverse of each that is to-many. Add validation rules, indexes and access rules to the result.
   ///
   /// A structure declares the attributes of its ``PredicateKeyPathProviding``, which `@Entity` writes, in
   /// alphabetical order and without defaults. Key paths to other objects and `id` are left out. Several
@@ -158,6 +158,7 @@ private struct ClassReader {
   ) -> ModelFile.Attribute {
     let type = property.type.map(ModelFile.AttributeType.init) ?? .transformable
     var attribute = ModelFile.Attribute(name: property.name, type: type)
+    if let valueType = property.valueType { attribute.narrow(to: valueType) }
     attribute.isOptional = property.problem(.null) == nil
     attribute.className = property.className
     // An initial value that differs between objects, such as `UUID()`, is not a default of the model.

@@ -41,6 +41,7 @@ struct StructureReader {
       }
       var attribute = ModelFile.Attribute(
         name: name, type: stored.map(ModelFile.AttributeType.init) ?? .transformable)
+      attribute.narrow(to: valueType)
       attribute.isOptional = valueType is any AnyOptional.Type
       attribute.className = PropertyLayout.className(of: valueType)
       entity.attributes.append(attribute)

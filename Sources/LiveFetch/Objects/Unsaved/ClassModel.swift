@@ -109,8 +109,36 @@ extension AttributeType {
     }
   }
 
-  private static func rawType<Raw: RawRepresentable>(_ type: Raw.Type) -> Any.Type {
+  fileprivate static func rawType<Raw: RawRepresentable>(_ type: Raw.Type) -> Any.Type {
     Raw.RawValue.self
+  }
+}
+
+extension ModelFile.Attribute {
+  /// Takes the width of a Swift number's type, so that the store refuses what the type does not hold: a type
+  /// of the model, or bounds where the model has none.
+  mutating func narrow(to type: Any.Type) {
+    switch type {
+    case is Int8.Type: narrow(to: .integer16, "-128", "127")
+    case is UInt8.Type: narrow(to: .integer16, "0", "255")
+    case is Int16.Type: self.type = .integer16
+    case is UInt16.Type: narrow(to: .integer32, "0", "65535")
+    case is Int32.Type: self.type = .integer32
+    case is UInt32.Type: narrow(to: .integer64, "0", "4294967295")
+    case is Float.Type: self.type = .float
+    case let optional as any AnyOptional.Type: narrow(to: optional.wrappedType)
+    case let enumeration as any RawRepresentable.Type:
+      narrow(to: AttributeType.rawType(enumeration))
+    default: break
+    }
+  }
+
+  private mutating func narrow(
+    to type: ModelFile.AttributeType, _ minimum: String, _ maximum: String
+  ) {
+    self.type = type
+    self.minimum = .number(minimum)
+    self.maximum = .number(maximum)
   }
 }
 

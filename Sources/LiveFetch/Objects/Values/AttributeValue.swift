@@ -168,7 +168,7 @@ extension Date: AttributeValue {
 
   /// The date as ISO 8601; NaN and infinite dates cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
-    guard let instant = Instant(secondsSince1970: timeIntervalSince1970) else {
+    guard let instant = Instant(exactly: self) else {
       throw UnreadableValue("is \(timeIntervalSince1970) s after 1970, which is no date")
     }
     return try instant.attributeJSON()
