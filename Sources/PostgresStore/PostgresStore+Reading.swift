@@ -125,7 +125,7 @@ extension PostgresStore {
   ) throws(PostgresError) {
     guard tracked != nil else {
       var hasBegun = false
-      return try TableLocks.locking(lockable, unless: hasBegun) {
+      return try TableLocks.locking(lockable, on: connection, unless: hasBegun) {
         lock, unlocked throws(PostgresError) in
         try connection.withTransaction(
           HistoryTransaction.begin, script: "\(lock); SAVEPOINT livefetch"

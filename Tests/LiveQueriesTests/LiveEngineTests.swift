@@ -240,6 +240,49 @@ private final class Delivery: LiveDelivery {
     #expect(waiting.next().contains("99"))
   }
 
+  @Test("Requests are served once the store's changes can be read, however often they could not be")
+  func newerState() {
+    let waiting = RecordingWaiter()
+    let start = store.token
+    engine.follow(plan(), since: .token(start), until: nil, waiting)
+    settle()
+    store.save { $0.cities[1]?.population = 99 }
+    store.readCounts.refusals.store(5, ordering: .relaxed)
+    engine.storeDidChange()
+    let asking = RecordingWaiter()
+    engine.follow(plan(), since: .token(start), until: nil, asking)
+    #expect(asking.next().contains("99"))
+    #expect(waiting.next().contains("99"))
+  }
+
+  @Test("A catch-up in the background begins again however often it needs a newer state")
+  func repeatedCatchUp() {
+    let start = store.token
+    store.save { $0.cities[1]?.population = 99 }
+    store.readCounts.refusals.store(5, ordering: .relaxed)
+    let waiter = RecordingWaiter()
+    engine.follow(plan(), since: .token(start), until: nil, waiter)
+    #expect(waiter.next().contains("99"))
+  }
+
+  @Test("Changes that can never be read are reported at the end of the longest wait")
+  func changesThatCannotBeRead() {
+    let waiting = RecordingWaiter()
+    let start = store.token
+    engine.follow(plan(), since: .token(start), until: nil, waiting)
+    settle()
+    store.save { $0.cities[1]?.population = 99 }
+    store.readCounts.refusals.store(.max, ordering: .relaxed)
+    engine.storeDidChange()
+    let late = RecordingWaiter()
+    let deadline = ContinuousClock.now - .seconds(60)
+    engine.follow(plan(), since: .token(start), until: deadline, late)
+    #expect(late.next() == "busy")
+    #expect(!waiting.hasAnswers)
+    store.readCounts.refusals.store(0, ordering: .relaxed)
+    #expect(waiting.next().contains("99"))
+  }
+
   @Test("Clients of one view share an answer; a client that cancelled gets none")
   func sharing() {
     let waiters = (0..<1_000).map { _ in RecordingWaiter() }

@@ -121,6 +121,8 @@ final class ReadCounts: Sendable {
   let looks = Atomic(0)
   /// The number of objects whose rows were read.
   let rows = Atomic(0)
+  /// The number of the next reads of changes that are refused because they need a newer state.
+  let refusals = Atomic(0)
 }
 
 private struct MemoryReadTransaction: ReadTransaction {
@@ -137,6 +139,10 @@ private struct MemoryReadTransaction: ReadTransaction {
   }
 
   func changes(after position: HistoryPosition) throws(StoreError) -> ChangeSet {
+    if readCounts.refusals.load(ordering: .relaxed) > 0 {
+      readCounts.refusals.subtract(1, ordering: .relaxed)
+      throw .busy
+    }
     // As both stores: an object that changed and changed back is not among them.
     let old = state.states[Int(position.number)]
     var changes = old.changedObjects(to: now)

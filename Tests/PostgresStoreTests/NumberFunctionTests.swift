@@ -44,7 +44,20 @@ struct NumberFunctionTests {
       "power(-2::float8, 1000000000000001)": "-Infinity", "power(-2::float8, 3)": "-8",
       "power(0.5, 2.0)": "0.25", "power(4.0, 0.5)": "2", "power(-1::numeric, 3)": "-1",
       "power(2::numeric, 62)": "4611686018427387904", "exp(-745.1)": "5e-324", "exp(-746)": "0",
-      "exp(710)": "Infinity",
+      "exp(710)": "Infinity", "power(-7::float8, -1e308)": "0",
+      "power(-7::float8, 1e308)": "Infinity", "power(0.5::float8, 1e308)": "0",
+      "power(0.5::float8, -1e308)": "Infinity",
+      "power(-1::float8, 1e308)": "1", "power(0.9::float8, 5e-324)": "1",
+    ])
+  }
+
+  @Test("a sum of a very large number and a very small one is the large one")
+  func sums() throws {
+    try Self.expect([
+      "plus(1e308, 5e-324)": "1e+308", "plus(-5e-324, -1e308)": "-1e+308",
+      "plus(1.7976931348623157e308, 0.5)": "1.7976931348623157e+308",
+      "plus(1e308, 1e308)": "Infinity", "plus('-Infinity', 0.5)": "-Infinity",
+      "plus('Infinity', '-Infinity')": nil, "plus(NULL, 1e308)": nil, "plus(1e308, NULL)": nil,
     ])
   }
 }

@@ -54,6 +54,36 @@ struct PostgresErrorTests {
     }
   }
 
+  @Test(
+    "a column that was renamed is a change of the schema, also if a function has its name",
+    arguments: ["rank", "mode", "lag", "score"])
+  func renamedColumn(name: String) throws {
+    let tables = """
+      CREATE TABLE item(id int PRIMARY KEY, \(name) int); INSERT INTO item VALUES (1, 2);
+      """
+    try PostgresStoreTests.withStore(tables, PostgresStoreOptions()) { (store, connection) throws in
+      try connection.execute("ALTER TABLE item RENAME \(name) TO other")
+      for query in ["select=\(name)", "where=\(name)%3E1", "sort=\(name)"] {
+        #expect(throws: StoreError.schemaChanged(entity: "")) {
+          try ParityFixture.snapshot(store, "item", query)
+        }
+      }
+    }
+  }
+
+  @Test("an error that a client can cause is no change of the schema")
+  func clientsErrors() {
+    let other = Self.error("42804", "CASE types boolean and integer cannot be matched")
+    #expect(StoreError(composed: other) == .schemaChanged(entity: ""))
+    let key = Self.error("42804", "column is of type interval but expression is of type bytea")
+    #expect(
+      StoreError(composed: key)
+        == .unsupported("A relationship to a key of this type over PostgreSQL"))
+    #expect(
+      StoreError(composed: Self.error("42883", "operator does not exist: json = text", "op_error"))
+        == .unsupported("A calculation with a value of this type over PostgreSQL"))
+  }
+
   @Test("an error names the function of the server that reports it")
   func functions() throws {
     try withDatabase { connection, _ in

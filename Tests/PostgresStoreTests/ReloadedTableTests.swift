@@ -106,6 +106,29 @@ struct ReloadedTableTests {
     }
   }
 
+  @Test("a repeated transaction waits for the replaced table before it takes its snapshot")
+  func repeatedTransaction() throws {
+    try withDatabase(Self.tables) { connection, target in
+      let tables = try CatalogReader(connection: connection).read().lockable
+      _ = try PostgresHistory.install(on: connection)
+      func count() throws -> Int64 {
+        try during(Self.reloads[0], of: target) {
+          try HistoryTransaction.read(tables, on: connection) {
+            (transaction) throws(PostgresError) -> Int64 in
+            let sql = #"SELECT count(*) FROM "city""#
+            try transaction.locks.lock(for: sql)
+            return try connection.query(sql).integer(0, 0)
+          }
+        }
+      }
+      let error = #expect(throws: PostgresError.self) { try count() }
+      #expect(error?.sqlState == "40001")
+      #expect(connection.replacedTables.map(\.name) == ["city"])
+      #expect(try count() == 3)
+      #expect(connection.replacedTables.isEmpty)
+    }
+  }
+
   @Test("a save that waits for a table that is built again under its name changes the new row")
   func builtTable() throws {
     let fixture = try SaveFixture()

@@ -59,6 +59,24 @@ struct PostgresKeyTests {
   }
 
   @Test(
+    "PUT under an id that is another text of the key is 404 and inserts nothing",
+    arguments: [
+      ("numeric", "1e2", "100"), ("double precision", "1e2", "100"),
+      ("date", "2024-1-1", "2024-01-01"),
+      ("timestamptz", "2024-01-01T00:00:00Z", nil),
+    ] as [(String, String, String?)])
+  func otherTexts(_ type: String, _ id: String, _ stored: String?) throws {
+    let database = try ServedDatabase("CREATE TABLE t(k \(type) PRIMARY KEY, v int)")
+    let refused = try database.ask("PUT", "/v1/objects/t/\(id)", body: #"{"v":1}"#)
+    #expect(refused.status == 404, "\(refused.text)")
+    #expect(try database.ask("/v1/objects/t?as=count").json["total"]?.integer == 0)
+    guard let stored else { return }
+    let inserted = try database.ask("PUT", "/v1/objects/t/\(stored)", body: #"{"v":1}"#)
+    #expect(inserted.status == 201, "\(inserted.text)")
+    #expect(try database.ask("/v1/objects/t/\(stored)").json["v"]?.integer == 1)
+  }
+
+  @Test(
     "A key that becomes an equal one with another text is another object",
     arguments: [
       ("numeric", "1.5", "1.50"), ("double precision", "'-0'", "0"),

@@ -152,6 +152,53 @@ extension PostgresServiceTests {
     #expect(found.text.contains(#""items":[{"id":1,"d":"2024-02-03T00:00:00Z"}]"#), "\(found.text)")
   }
 
+  @Test("An array of JSON can be written back as it is shown", arguments: ["json", "jsonb"])
+  func arraysOfJSON(type: String) throws {
+    let database = try ServedDatabase(
+      "CREATE TABLE t(id int PRIMARY KEY, a \(type)[]); INSERT INTO t VALUES (1, NULL);")
+    for value in [
+      "[1,null,-3.5]", "[]", "null", "[true,false]", #"["1","","x y","null"]"#,
+      #"[{"a":1},[1,2],[]]"#, #"["q\"uote","back\\slash","{,}","é\n"]"#,
+    ] {
+      let saved = try database.ask("PATCH", "/v1/objects/t/1", body: "{\"a\":\(value)}")
+      #expect(saved.status == 200, "\(value): \(saved.text)")
+      let shown = try #require(saved.json["a"])
+      #expect(shown == (try JSON(parsing: Array(value.utf8))), "\(value): \(saved.text)")
+    }
+    try database.runExternally(
+      #"UPDATE t SET a = '{"1","\"1\"","{\"k\": [1, null]}","null",NULL}' WHERE id = 1"#)
+    let value = #"[1,"1",{"k":[1,null]},null,null]"#
+    let expected = try JSON(parsing: Array(value.utf8))
+    let before = try database.ask("/v1/objects/t/1")
+    #expect(before.json["a"] == expected, "\(before.text)")
+    let back = try database.ask("PATCH", "/v1/objects/t/1", body: "{\"a\":\(value)}")
+    #expect(back.json["a"] == expected, "\(back.text)")
+    for body in [#"{"a":{"x":1}}"#, #"{"a":1}"#, #"{"a":"[]"}"#] {
+      let refused = try database.ask("PATCH", "/v1/objects/t/1", body: body)
+      #expect(refused.status == 422, "\(body): \(refused.text)")
+    }
+  }
+
+  @Test("A text that is too long for its column is refused and not cut")
+  func longTexts() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE t(id int PRIMARY KEY, c "char", n name, v varchar(2));
+      INSERT INTO t VALUES (1, 'a', 'a', 'a');
+      """)
+    for (name, value) in [
+      ("c", "bc"), ("c", "é"), ("n", String(repeating: "x", count: 64)), ("v", "abc"),
+    ] {
+      let body = "{\"\(name)\":\"\(value)\"}"
+      let refused = try database.ask("PATCH", "/v1/objects/t/1", body: body)
+      #expect(refused.status == 422, "\(name): \(refused.text)")
+      let problem = #""property":"\#(name)","code":"wrong-type""#
+      #expect(refused.text.contains(problem), "\(refused.text)")
+    }
+    let saved = try database.ask("PATCH", "/v1/objects/t/1", body: #"{"c":"b"}"#)
+    #expect(saved.text.contains(#""c":"b","n":"a","v":"a""#), "\(saved.text)")
+  }
+
   @Test("a numeric column keeps every digit of a saved decimal, and is compared in full")
   func decimals() throws {
     let database = try ServedDatabase(

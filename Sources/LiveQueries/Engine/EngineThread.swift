@@ -175,11 +175,17 @@ final class EngineThread {
     _ requests: [FollowRequest], _ finished: [FinishedCatchUp], now: ContinuousClock.Instant
   ) {
     let isOverdue = { @Sendable [commandQueue] in commandQueue.isOverdue }
+    var needsNewerState = false
     do throws(StoreError) {
       try store.read(cancelledWhen: isOverdue) { transaction throws(StoreError) in
         let context = CatchUpContext(transaction)
         groups.maxBytes = transaction.maxResponseBytes
-        try queries.catchUp(context, isEnding: commandQueue.isEnding) { answerClients(&$0) }
+        do throws(StoreError) {
+          try queries.catchUp(context, isEnding: commandQueue.isEnding) { answerClients(&$0) }
+        } catch {
+          needsNewerState = error == .busy
+          throw error
+        }
         isStale = false
         retry = nil
         if !queries.undelivered.isEmpty { answerClients(&queries) }
@@ -189,12 +195,37 @@ final class EngineThread {
         if !isDraining { answer() }
       }
     } catch {
-      let error = commandQueue.isEnding && error == .queryTimeout ? .busy : error
-      for request in requests { queries.send(.failed(error), to: request.waiter) }
-      for catchUp in finished { queries.failCatchUp(catchUp.job.key, error) }
+      if needsNewerState, !commandQueue.isEnding {
+        putBack(requests, finished)
+      } else {
+        let error = commandQueue.isEnding && error == .queryTimeout ? .busy : error
+        for request in requests { queries.send(.failed(error), to: request.waiter) }
+        for catchUp in finished { queries.failCatchUp(catchUp.job.key, error) }
+      }
       isStale = true
       retry = queries.hasActiveQueries ? now + Self.retryDelay : nil
     }
+  }
+
+  /// Returns requests and finished catch-ups to the queue, because the changes could only be read in a
+  /// newer state than the transaction had. Those that have waited too long get ``StoreError/busy``.
+  private func putBack(_ requests: [FollowRequest], _ finished: [FinishedCatchUp]) {
+    let earliest = ContinuousClock.now - configuration.maxDelay
+    var later: [FollowRequest] = []
+    for request in requests {
+      if let deadline = request.deadline, deadline < earliest {
+        queries.send(.failed(.busy), to: request.waiter)
+      } else {
+        later.append(request)
+      }
+    }
+    for catchUp in finished where catchUp.job.isLate {
+      queries.failCatchUp(catchUp.job.key, .busy)
+    }
+    let awaited = finished.filter { !$0.job.isLate && queries.isAwaited($0) }
+    CatchUpJob.pause()
+    if !later.isEmpty { commandQueue.putBack(later) }
+    if !awaited.isEmpty { commandQueue.update { $0.finished += awaited } }
   }
 
   private func complete(

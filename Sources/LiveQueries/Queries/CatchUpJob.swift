@@ -6,6 +6,7 @@
 // and installs it.
 
 import FetchModel
+import LiveFetchThreads
 import Synchronization
 
 /// Identifies one attempt, and cancels it.
@@ -104,7 +105,7 @@ struct CatchUpJob: Sendable {
   /// The time from which it is not started any more; nil for a stream's.
   let latestStart: ContinuousClock.Instant?
   let ticket: CatchUpTicket
-  /// True if it has begun again because it needed a newer state than its transaction had.
+  /// True if it begins again because it needed a newer state than its transaction had.
   var isRepeated = false
 
   /// The time for which outcomes are collected and reported together: a report has a fixed cost, and the
@@ -115,9 +116,12 @@ struct CatchUpJob: Sendable {
   private static let transactionTime = Duration.seconds(5)
   /// The time limit of the search for all jobs together, as far as conditions are tested.
   private static let testTime = Duration.seconds(1)
+  /// The pause before a transaction whose state was too old is repeated, in seconds.
+  private static let repetitionPause = 0.005
 
   /// Executes jobs that start from the same token, in one read transaction as far as its time
-  /// limit allows. The changes since the token are examined once for all. Returns the remaining jobs.
+  /// limit allows. The changes since the token are examined once for all. Returns the remaining jobs, also
+  /// one that needed a newer state than the transaction had: it begins again until its latest start.
   ///
   /// - Parameters:
   ///   - isEnding: true once the engine is about to end.
@@ -128,7 +132,7 @@ struct CatchUpJob: Sendable {
     report: ([FinishedCatchUp]) -> Void
   ) -> ArraySlice<CatchUpJob> {
     let late = jobs.filter(\.isLate)
-    if !late.isEmpty { report(late.map { $0.failed(.overloaded) }) }
+    if !late.isEmpty { report(late.map { $0.failed($0.lateError) }) }
     var rest = ArraySlice(jobs.filter { !$0.isLate })
     guard !rest.isEmpty else { return [] }
     let awaited = AwaitedCatchUps()
@@ -145,7 +149,7 @@ struct CatchUpJob: Sendable {
           var job = rest.removeFirst()
           awaited.begin([job])
           let outcome = job.outcome(context, isEnding)
-          if case .failed(.busy) = outcome, !job.isRepeated, !job.ticket.isCancelled, !isEnding() {
+          if case .failed(.busy) = outcome, !job.ticket.isCancelled, !isEnding() {
             job.isRepeated = true
             rest.append(job)
             break
@@ -158,6 +162,7 @@ struct CatchUpJob: Sendable {
         } while !rest.isEmpty && ContinuousClock.now < end
         if !finished.isEmpty { report(finished) }
       }
+      if rest.last?.isRepeated == true { pause() }
       return rest
     } catch {
       report(rest.map { $0.failed(isEnding() ? .busy : error) })
@@ -165,7 +170,11 @@ struct CatchUpJob: Sendable {
     }
   }
 
-  private var isLate: Bool { latestStart.map { $0 < .now } ?? false }
+  /// Waits before a transaction is repeated that needed a newer state than it had.
+  static func pause() { _ = MonotonicSemaphore().wait(seconds: repetitionPause) }
+
+  var isLate: Bool { latestStart.map { $0 < .now } ?? false }
+  private var lateError: StoreError { isRepeated ? .busy : .overloaded }
 
   func failed(_ error: StoreError) -> FinishedCatchUp {
     FinishedCatchUp(job: self, outcome: .failed(error))
@@ -186,7 +195,7 @@ struct CatchUpJob: Sendable {
   private func outcome(_ context: CatchUpContext, _ isEnding: () -> Bool) -> CatchUpOutcome {
     do throws(StoreError) {
       guard !isEnding(), !ticket.isCancelled else { return .failed(.busy) }
-      if isLate { return .failed(.overloaded) }
+      if isLate { return .failed(lateError) }
       let outcome = try prepare(context)
       // A cancelled read looks like a timeout.
       return isEnding() ? .failed(.busy) : outcome

@@ -88,7 +88,7 @@ extension PostgresFunctions {
         RETURN power(CASE WHEN y = trunc(y) THEN x ELSE abs(x) END, y);
       END IF;
       IF x < 0 AND y <> trunc(y) THEN RETURN NULL; END IF;
-      size := y * ln(abs(x));
+      size := livefetch.livefetch_times(y, ln(abs(x)));
       IF size > \(highestExponent) THEN
         RETURN CASE WHEN x < 0 AND is_odd THEN '-Infinity' ELSE 'Infinity' END;
       END IF;

@@ -128,7 +128,7 @@ enum PostgresFunctions {
       "plus", "x float8, y float8", result: "float8",
       """
       CASE WHEN y IS NULL OR greatest(abs(x), abs(y)) < 8e307 THEN x + y
-        WHEN 'Infinity' IN (abs(x), abs(y)) THEN nullif(x + y, 'NaN')
+        WHEN 'Infinity' IN (abs(x), abs(y)) OR least(abs(x), abs(y)) < 1 THEN nullif(x + y, 'NaN')
         WHEN abs(x * 0.5 + y * 0.5) < 8.988465674311579e307 THEN x + y
         WHEN x > 0 THEN 'Infinity' WHEN x < 0 THEN '-Infinity' END
       """),

@@ -22,6 +22,8 @@ final class PostgresConnection: @unchecked Sendable {
   var isCommitting = false
   /// The epoch of the history in the last single read on this connection; nil before the first one.
   var epoch: String?
+  /// The tables that were replaced after the snapshot of the last transaction; see ``TableLocks``.
+  var replacedTables: [LockedTable] = []
   private var isClosed = false
 
   /// The settings on which the decoding of values and the composed statements rely.

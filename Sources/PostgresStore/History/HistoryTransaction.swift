@@ -36,7 +36,7 @@ struct HistoryTransaction {
     _ body: (HistoryTransaction) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     var hasBegun = false
-    return try TableLocks.locking(tables, unless: hasBegun) {
+    return try TableLocks.locking(tables, on: connection, unless: hasBegun) {
       lock, unlocked throws(PostgresError) in
       try connection.withReadTransaction(begin, script: lock, query: query) {
         result throws(PostgresError) in

@@ -5,6 +5,9 @@
 // exclusive lock of one, each statement locks its own tables instead: it waits only for tables that it reads or
 // writes. The same holds for those beyond the first 200 tables and partitions. The lock of a view includes
 // the tables that the view reads.
+//
+// A snapshot that is older than a table's file does not serve that table. The next transaction of the connection
+// waits for the table's lock before it takes its snapshot.
 
 import SQLComposer
 
@@ -42,20 +45,30 @@ struct TableLocks {
   /// share the server's
   /// memory.
   private static let most = 200
+  /// The longest wait, in milliseconds, for the tables that were replaced in the transaction before.
+  private static let longestWait = 2_000
 
   /// Runs a transaction.
   ///
   /// - Parameters:
   ///   - tables: the tables that the transaction may read or write.
+  ///   - connection: the connection of the transaction.
   ///   - hasBegun: true once the transaction has its snapshot, after which it is not repeated.
   ///   - transaction: receives a statement that locks tables before the snapshot is taken, and the tables
   ///     that each statement has to lock. Runs again without the first if that is refused.
   static func locking<Result>(
-    _ tables: [LockedTable], unless hasBegun: @autoclosure () -> Bool = false,
+    _ tables: [LockedTable], on connection: PostgresConnection,
+    unless hasBegun: @autoclosure () -> Bool = false,
     _ transaction: (String, [LockedTable]) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     guard !tables.isEmpty else { return try transaction("", []) }
+    let replaced = connection.replacedTables
+    connection.replacedTables = []
+    defer { if !connection.replacedTables.isEmpty { connection.add(replaced: replaced) } }
     do throws(PostgresError) {
+      guard replaced.isEmpty else {
+        return try transaction(waiting(for: replaced), tables.filter { !replaced.contains($0) })
+      }
       var count = 0
       let first = Array(
         tables.prefix { table in
@@ -74,6 +87,13 @@ struct TableLocks {
     "LOCK TABLE \(tables.map(\.quotedName).joined(separator: ", ")) IN ACCESS SHARE MODE"
   }
 
+  /// Returns statements that wait for the locks of tables.
+  private static func waiting(for tables: [LockedTable]) -> String {
+    """
+    SET LOCAL lock_timeout = \(longestWait); \(statement(tables)); SET LOCAL lock_timeout TO DEFAULT
+    """
+  }
+
   /// Locks the tables that a statement names, with or without their schema. Throws a serialization
   /// failure if the snapshot is older than a table's file: it would not show the rows that a TRUNCATE
   /// has removed since.
@@ -83,6 +103,7 @@ struct TableLocks {
     try connection.execute(Self.statement(tables))
     let ids = tables.map { String($0.oid) }.joined(separator: ",")
     guard try !connection.query(Self.isReplaced, [.text("{\(ids)}")]).bool(0, 0) else {
+      connection.add(replaced: tables)
       throw .server(
         ServerError(sqlState: "40001", message: "a table was replaced after the snapshot"))
     }
@@ -107,4 +128,12 @@ struct TableLocks {
         OR c.relfilenode <> 0
           AND c.relfilenode IS DISTINCT FROM pg_catalog.pg_relation_filenode(c.oid)))
     """
+}
+
+extension PostgresConnection {
+  /// Adds tables to ``replacedTables``, each once.
+  fileprivate func add(replaced tables: [LockedTable]) {
+    let known = replacedTables
+    replacedTables = known + tables.filter { !known.contains($0) }
+  }
 }

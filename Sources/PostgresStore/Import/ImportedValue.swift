@@ -30,7 +30,7 @@ extension ImportedField {
     case .integer: return utf8.importedInteger.map { .integer($0) }
     case .double: return utf8.importedDouble.map { .double($0) }
     case .boolean: return utf8.importedBoolean.map { .integer($0 ? 1 : 0) }
-    case .string, .uri: return utf8.isUTF8 ? .text(utf8.string) : nil
+    case .string, .uri: return utf8.isUTF8 ? Value.string(utf8.string).stored(in: column) : nil
     case .decimal: return number(utf8.string, column)
     case .json:
       guard let json = try? JSON(stored: Array(utf8)) else { return nil }

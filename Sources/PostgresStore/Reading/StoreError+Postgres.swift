@@ -21,6 +21,15 @@ extension StoreError {
     if error.isPrivilegeError {
       self = .unsupported("Reading a table or column that the server's role may not read")
     } else {
+      self.init(composed: error)
+    }
+  }
+
+  /// Converts the error of a statement that is composed from the model.
+  init(composed error: PostgresError) {
+    if error.showsOtherSchema {
+      self = .schemaChanged(entity: "")
+    } else {
       self.init(error)
     }
   }
@@ -97,4 +106,19 @@ extension StoreError {
     + "`--read-only` has created the schema `livefetch`,"
 
   private static let patternSubject = "This pattern of MATCHES over PostgreSQL"
+}
+
+extension PostgresError {
+  /// True for an error that a statement has only if the tables are not those from which it was composed. If a
+  /// column does not exist, `"t0"."rank"` is a call of the function `rank`.
+  fileprivate var showsOtherSchema: Bool {
+    guard case .server(let error) = self else { return false }
+    return switch error.sqlState {
+    // wrong_object_type, cannot_coerce, ambiguous_column
+    case "42809", "42846", "42702": true
+    // datatype_mismatch; a client can cause the one with `bytea`.
+    case "42804": !error.message.contains("bytea")
+    default: false
+    }
+  }
 }

@@ -88,7 +88,7 @@ final class PostgresSaveConnection: SaveConnection {
       return try body()
     } catch {
       record(error)
-      throw StoreError(error)
+      throw StoreError(composed: error)
     }
   }
 
@@ -129,7 +129,7 @@ extension PostgresSaveConnection {
     } catch {
       record(error)
       if hasSavepoints, error.isDataError { return nil }
-      throw StoreError(error)
+      throw StoreError(composed: error)
     }
   }
 
@@ -145,7 +145,7 @@ extension PostgresSaveConnection {
         repetition = repetition ?? .withSavepoints
       }
       record(error)
-      throw StoreError(error)
+      throw StoreError(composed: error)
     }
   }
 
@@ -178,7 +178,7 @@ extension PostgresSaveConnection {
       record(error)
       guard hasSavepoints, connection.isInTransaction, case .server(let refused) = error,
         let constraint = try constraint(refused)
-      else { throw StoreError(error) }
+      else { throw StoreError(composed: error) }
       return constraint
     }
   }

@@ -93,7 +93,7 @@ extension PostgresSaveExecutor {
   /// Begins a transaction and locks the tables before it takes its snapshot. The transaction gets its id
   /// together with the snapshot, so that few other transactions begin between them.
   private func begin(_ connection: PostgresConnection) throws(PostgresError) -> TableLocks {
-    try TableLocks.locking(lockable) { lock, unlocked throws(PostgresError) in
+    try TableLocks.locking(lockable, on: connection) { lock, unlocked throws(PostgresError) in
       do throws(PostgresError) {
         try connection.execute(
           "BEGIN ISOLATION LEVEL REPEATABLE READ; \(lock); SELECT pg_current_xact_id()")

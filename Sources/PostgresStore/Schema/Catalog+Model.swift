@@ -89,12 +89,14 @@ extension CatalogColumn {
   }
 
   private var input: InputForm {
+    if elementType == TypeID.json || elementType == TypeID.jsonb { return .jsonArray }
     if elementType != nil { return .array }
     switch type {
     case TypeID.date: return .days
     case TypeID.numeric: return .digits
     case TypeID.oid: return .unsigned
     case TypeID.name: return .short
+    case TypeID.char: return .byte
     default: return .any
     }
   }

@@ -2,6 +2,7 @@
 //
 //     [1,null,"a b"]     {1,NULL,"a b"}
 //     [[1,2],[3,4]]      {{1,2},{3,4}}
+//     [1,null,"a b"]     {"1",NULL,"\"a b\""}    as an array of JSON
 
 import Bytes
 import FetchModel
@@ -14,6 +15,19 @@ enum ArrayLiteral {
     for element in elements {
       guard let part = part(element) else { return nil }
       parts.append(part)
+    }
+    return "{\(parts.joined(separator: ","))}"
+  }
+
+  /// Returns an array of JSON with these elements; nil for JSON that is no array. A null becomes NULL, which
+  /// is shown as the null of JSON is.
+  static func text(ofJSON json: JSON) -> String? {
+    guard case .array(let elements) = json else { return nil }
+    let parts = elements.map { element -> String in
+      guard element != .null else { return "NULL" }
+      var bytes: [UInt8] = []
+      bytes.append(json: element)
+      return quoted(String(decoding: bytes, as: UTF8.self))
     }
     return "{\(parts.joined(separator: ","))}"
   }

@@ -13,6 +13,7 @@ extension Value {
     case .null: .null
     case .integer(let integer) where column.input == .unsigned && integer < 0: nil
     case .string(let text) where column.input == .short && text.utf8.count > 63: nil
+    case .string(let text) where column.input == .byte && text.utf8.count > 1: nil
     case .boolean(let isTrue): .integer(isTrue ? 1 : 0)
     case .integer(let integer):
       column.affinity == .text ? .text(integer.description) : .integer(integer)
@@ -21,7 +22,9 @@ extension Value {
     case .date(let date): .date(date, column)
     case .binary(let bytes): .blob(bytes)
     case .json(let text) where column.input == .array:
-      (try? JSON(parsing: Array(text.utf8))).flatMap(ArrayLiteral.text).map { .text($0) }
+      (try? JSON(parsing: Array(text.utf8))).flatMap(ArrayLiteral.text(_:)).map { .text($0) }
+    case .json(let text) where column.input == .jsonArray:
+      (try? JSON(parsing: Array(text.utf8))).flatMap(ArrayLiteral.text(ofJSON:)).map { .text($0) }
     case .json(let text): .text(text)
     case .id(.integer(let id)): .integer(id)
     case .id(.text(let id)): .text(id)

@@ -104,12 +104,16 @@ package enum InputForm: Sendable, Hashable {
   case days
   /// JSON arrays as the text of PostgreSQL's arrays.
   case array
+  /// The same for arrays of JSON: each element is JSON itself.
+  case jsonArray
   /// Decimals with any number of digits.
   case digits
   /// Integers that are not negative: PostgreSQL's `oid` would take them as large ones.
   case unsigned
   /// Texts of at most 63 bytes: PostgreSQL's `name` would cut longer ones.
   case short
+  /// Texts of at most one byte: PostgreSQL's `"char"` would cut longer ones.
+  case byte
 }
 
 /// A column of a table or view.
