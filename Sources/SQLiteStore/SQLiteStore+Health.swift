@@ -51,10 +51,13 @@ extension SQLiteStore {
     }
   }
 
-  private static func writeFault(_ error: StoreError) -> StoreFault {
+  /// The fault of a store in which a probe could not commit. A probe waits like a save, and is refused like
+  /// one that waits for too long.
+  static func writeFault(_ error: StoreError) -> StoreFault {
     switch error {
     case .diskFull: StoreFault("disk-full", "The disk is full.")
     case .busy: StoreFault("busy", "Another process holds the file, so that saves wait.")
+    case .overloaded: StoreFault("busy", "Saves wait for too long.")
     default: StoreFault("write-failed", "The store cannot be written: \(error.summary).")
     }
   }

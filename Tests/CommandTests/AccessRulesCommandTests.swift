@@ -138,4 +138,24 @@ struct AccessRulesCommandTests {
     #expect(try folder.run("fetch", "n.sqlite", "note", "--role", "hr").status == 64)
     #expect(try folder.run("fetch", "n.sqlite", "note", "--as", "7").status == 64)
   }
+
+  @Test("`fetch --as --claims` shows what the user with these claims sees")
+  func claims() throws {
+    let folder = try folder(
+      rules: """
+        {"entities":{"note":{"access":{"read":"owner IN $user.claims.owners"},
+          "attributes":{"pay":{"hidden":"$user.name != 'Ann'"}}}}}
+        """)
+    let target = ["fetch", "n.sqlite", "note", "--format", "csv", "--access", "rules.json"]
+    #expect(
+      try folder.run(target + ["--as", "1", "--claims", #"{"owners":[8,9],"name":"Ann"}"#]).output
+        == "id,title,owner,pay\n2,b,8,20\n")
+    #expect(
+      try folder.run(target + ["--as", "1", "--claims", #"{"owners":[7]}"#]).output
+        == "id,title,owner\n1,a,7\n")
+    let list = try folder.run(target + ["--as", "1", "--claims", "[7]"])
+    #expect(list.status == 64)
+    #expect(list.errors.contains("--claims takes a JSON object"), "\(list.errors)")
+    #expect(try folder.run(target + ["--claims", "{}"]).status == 64)
+  }
 }

@@ -204,6 +204,19 @@ struct RecordTests {
     #expect(try self.lines(folder, "old", count: 3).count == 3)
   }
 
+  @Test("An audit file that was removed is made again for the next save, and the log says so")
+  func removedAudit() throws {
+    let folder = try smallFolder()
+    let (_, address) = try folder.serve("w.sqlite", ["--audit", "audit.log"])
+    unlink(folder.file("audit.log"))
+    #expect(try ask(address, "/v1/save", method: "POST", body: update).contains("200 OK"))
+    #expect(try lines(folder, "audit.log", count: 1).count == 1)
+    let log = try folder.wait(for: "serve.log.err") { $0.contains("in a new file\n") }
+    #expect(
+      log.contains("audit.log: was removed or renamed; further saves are recorded in a new file\n"),
+      "\(log)")
+  }
+
   @Test("A server whose audit file cannot be written saves, says so, and is not ready")
   func fullAudit() throws {
     let folder = try smallFolder()
@@ -216,7 +229,7 @@ struct RecordTests {
     let log = try folder.wait(for: "serve.log.err") { $0.contains(" reasons=") }
     #expect(
       log.contains(
-        " error The server is not ready: The last save could not be written to the audit file. "
+        " error The server is not ready: Saves cannot be written to the audit file. "
           + "reasons=audit-failed\n"), "\(log)")
     let run = try folder.run("serve", "w.sqlite", "--port", "0", "--audit", "none/audit.log")
     #expect(run.status == 74)

@@ -152,7 +152,7 @@ struct CORSOriginTests {
     let exposed = (answer["Access-Control-Expose-Headers"] ?? "").split(separator: ", ")
     #expect(
       exposed.sorted() == [
-        "Accept-Ranges", "Allow", "Content-Range", "ETag", "Idempotency-Replayed",
+        "Accept-Ranges", "Allow", "Content-Range", "Date", "ETag", "Idempotency-Replayed",
         "LiveFetch-Token", "Location", "Preference-Applied", "RateLimit", "RateLimit-Policy",
         "Retry-After", "Server-Timing", "WWW-Authenticate", "X-Request-Id",
       ])

@@ -1,4 +1,4 @@
-// `--as USER --role ROLE`: the caller whose access rules a fetch of a file obeys.
+// `--as USER --role ROLE --claims JSON`: the caller whose access rules a fetch of a file obeys.
 
 import ArgumentParser
 import FetchModel
@@ -14,14 +14,30 @@ struct CallerArguments: ParsableArguments {
   var role: [String] = []
 
   @Option(
+    help: ArgumentHelp(
+      "The claims of the user's JWT: a JSON object, whose 'name' is the user's name.",
+      valueName: "json"))
+  var claims: String?
+
+  @Option(
     help: "A JSON file of access rules, in place of those of the model.",
     completion: .file(extensions: ["json"]))
   var access: String?
 
-  var isGiven: Bool { user != nil || !role.isEmpty || access != nil }
+  var isGiven: Bool { user != nil || !role.isEmpty || claims != nil || access != nil }
 
   func validate() throws {
-    if user == nil, isGiven { throw ValidationError("--role and --access need --as.") }
+    if user == nil, isGiven { throw ValidationError("--role, --claims and --access need --as.") }
+    _ = try claimsObject()
+  }
+
+  /// Returns the claims; null without any.
+  private func claimsObject() throws -> JSON {
+    guard let claims else { return .null }
+    guard let json = try? JSON(request: Array(claims.utf8)), case .object = json else {
+      throw ValidationError("--claims takes a JSON object, as in '{\"team\":4}'.")
+    }
+    return json
   }
 
   /// Returns what the caller may do; nil unless one is given.
@@ -34,7 +50,9 @@ struct CallerArguments: ParsableArguments {
       throw failure(
         "\(path): the model has no access rules; give a file of them with --access", .usage)
     }
+    let claims = try claimsObject()
     return try declaration.checked(model, file: access ?? path)
-      .access(of: AccessCaller(id: user, roles: role))
+      .access(
+        of: AccessCaller(id: user, name: claims["name"]?.string, roles: role, claims: claims))
   }
 }

@@ -77,8 +77,8 @@ struct FetchCommand: ParsableCommand {
     }
     if target.isAddress, caller.isGiven {
       throw ValidationError(
-        "--as, --role and --access are for a file or a database; a server knows its callers by their "
-          + "credentials.")
+        "--as, --role, --claims and --access are for a file or a database; a server knows its "
+          + "callers by their credentials.")
     }
   }
 

@@ -41,7 +41,8 @@ struct LineLogHandler: LogHandler {
 
   /// The entries of a request in the order of a line; others follow, sorted.
   private static let order = [
-    "id", "method", "route", "status", "ms", "caller", "refusal", "address", "items", "bytes", "token",
+    "id", "method", "route", "status", "ms", "caller", "refusal", "address", "items", "bytes",
+    "token",
   ]
 
   private static func sorted(_ entries: Logger.Metadata) -> [(String, Logger.MetadataValue)] {

@@ -24,22 +24,27 @@ extension Settings {
   func auditLog() throws -> AuditLog? {
     guard let path = text(.audit) else { return nil }
     do throws(AuditLog.Failure) {
-      return try AuditLog(path: path) { failure in
-        printError(
-          "\(path): \(failure.reason); a save is missing in it, and the server is not ready")
-      }
+      return try AuditLog(
+        path: path,
+        onFailure: { failure in
+          printError(
+            "\(path): \(failure.reason); a save is missing in it, and the server is not ready")
+        },
+        onReplacement: {
+          printError("\(path): was removed or renamed; further saves are recorded in a new file")
+        })
     } catch {
       throw failure("\(path): \(error.reason)", .failed)
     }
   }
 
-  /// Opens the audit file again, after it was renamed.
+  /// Opens the audit file again, for example after it was renamed.
   func reopen(_ audit: AuditLog) {
     let path = text(.audit) ?? ""
     do throws(AuditLog.Failure) {
       try audit.reopen()
     } catch {
-      printError("\(path): \(error.reason); saves are recorded in the file from before")
+      printError("\(path): \(error.reason); it is tried again before the next save is recorded")
     }
   }
 

@@ -248,6 +248,7 @@ extension Writer {
     pollInterval: UInt64,
     _ onCommit: (Commit) -> Void
   ) {
+    var lock = LockWait(limit: UInt64(group.connection.busyTimeout) * 1_000_000)
     while let jobs = nextJobs() {
       // A save that ends the sleep does not wait for maintenance.
       if jobs.isEmpty, !sleep(nanoseconds: maintenance.isBusy ? 5_000_000 : pollInterval),
@@ -258,8 +259,9 @@ extension Writer {
       var rest = jobs[...]
       while !rest.isEmpty {
         let began = monotonicNanoseconds()
-        let outcome = run(rest, &group, &maintenance, onCommit)
-        let results = zip(rest, outcome.results)
+        let outcome = run(rest, &group, &maintenance, &lock, onCommit)
+        let (done, left) = divide(rest, outcome, lock)
+        let results = zip(done, outcome.results)
         let saves = results.filter { !$0.0.isProbe }.map(\.1)
         counted.withLock { $0.count(saves, commitNanoseconds: outcome.commitNanoseconds) }
         let hasProbed = results.contains { $0.0.isProbe && (try? $0.1.get()) != nil }
@@ -269,11 +271,10 @@ extension Writer {
             outcome.hasExternalCommits ? Commit.external(group.token) : .saves(group.token)
           publish(commit, group.token, onCommit)
         }
-        for (job, result) in zip(rest, outcome.results) {
+        for (job, result) in results {
           job.completion(result.mapError { cause(of: $0, job, began) })
         }
-        rest = rest.dropFirst(outcome.results.count)
-        rest = refuseEnded(rest)
+        rest = refuseEnded(left)
         if let commit = maintenance.run(&group, takeRequests()) {
           publish(commit, group.token, onCommit)
         }
@@ -288,26 +289,50 @@ extension Writer {
   }
 
   /// Executes saves. While another process holds the write lock, publishes the commits that were
-  /// made before. After another process has changed the schema, compares it first.
+  /// made before, until a save has waited for long enough. After another process has changed the schema,
+  /// compares it first.
   private func run(
     _ jobs: ArraySlice<Job>, _ group: inout WriterGroup, _ maintenance: inout WriterMaintenance,
-    _ onCommit: (Commit) -> Void
+    _ lock: inout LockWait, _ onCommit: (Commit) -> Void
   ) -> WriterGroup.Outcome {
-    var remaining = group.connection.busyTimeout
+    let began = monotonicNanoseconds()
+    let share = min(group.connection.busyTimeout, Self.lockPollMilliseconds)
     group.connection.setCancellation { [self] in isCancelling.load(ordering: .relaxed) }
     defer { group.connection.setCancellation(nil) }
     while true {
-      let share = min(remaining, Self.lockPollMilliseconds)
+      let tried = monotonicNanoseconds()
       let version = maintenance.schemaVersion
       let outcome = group.run(jobs, busyTimeout: share, schemaVersion: version)
-      remaining -= share
-      guard outcome.isLocked || outcome.hasOtherSchema, remaining > 0,
-        !isCancelling.load(ordering: .relaxed)
-      else { return outcome }
+      lock.record(isLocked: outcome.isLocked, at: tried)
+      let now = monotonicNanoseconds()
+      let mayRepeat =
+        outcome.isLocked
+        ? !hasEnded(jobs, lock, now) : outcome.hasOtherSchema && now &- began < lock.limit
+      guard mayRepeat, !isCancelling.load(ordering: .relaxed) else { return outcome }
       let commit = maintenance.checkForExternalCommits(&group, takeRequests())
       if let commit { publish(commit, group.token, onCommit) }
       guard outcome.isLocked || maintenance.schemaVersion != version else { return outcome }
     }
+  }
+
+  /// True if one of the saves has waited for the write lock for long enough.
+  private func hasEnded(_ jobs: ArraySlice<Job>, _ lock: LockWait, _ now: UInt64) -> Bool {
+    jobs.contains { lock.isOver(for: $0.arrival, at: now) }
+  }
+
+  /// The saves to which the results of a group belong, in their order, and those that are left. While
+  /// another process holds the write lock, only those that have waited for long enough are done.
+  private func divide(
+    _ jobs: ArraySlice<Job>, _ outcome: WriterGroup.Outcome, _ lock: LockWait
+  ) -> (done: ArraySlice<Job>, left: ArraySlice<Job>) {
+    guard outcome.isLocked, !isCancelling.load(ordering: .relaxed) else {
+      let count = outcome.results.count
+      return (jobs.prefix(count), jobs.dropFirst(count))
+    }
+    let now = monotonicNanoseconds()
+    let done = jobs.filter { lock.isOver(for: $0.arrival, at: now) }
+    let left = jobs.filter { !lock.isOver(for: $0.arrival, at: now) }
+    return (done[...], left[...])
   }
 
   /// Refuses saves that were taken from the queue but not begun when the server shuts down.

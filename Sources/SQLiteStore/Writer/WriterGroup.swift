@@ -104,7 +104,8 @@ struct WriterGroup {
   }
 
   /// SQLite rolled the whole transaction back because of the last job, so none of the jobs took
-  /// effect. Runs each of them in a transaction of its own.
+  /// effect. Runs each of them in a transaction of its own. Ends after one that has waited in vain for
+  /// another process's lock: the rest would each wait as long.
   private mutating func runAlone(
     _ jobs: ArraySlice<Writer.Job>, _ state: State, _ schemaVersion: Int64
   ) -> Outcome {
@@ -122,6 +123,7 @@ struct WriterGroup {
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit
       outcome.hasExternalCommits = outcome.hasExternalCommits || alone.hasExternalCommits
+      if alone.isLocked { break }
     }
     return outcome
   }

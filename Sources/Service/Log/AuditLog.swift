@@ -2,7 +2,8 @@
 //
 // Promises: the line of a save is passed to the system before the save is answered; lines are appended
 // whole, in the order in which saves are answered. While a line cannot be written the server is not
-// ready; the save stays committed, and its line is written as soon as that is possible.
+// ready; the save stays committed, and its line is written as soon as that is possible. No line goes to
+// a file that was removed or renamed: the file at the path is opened first.
 
 import FetchModel
 import LiveFetchCLibrary
@@ -17,14 +18,41 @@ public final class AuditLog: Sendable {
   }
 
   private struct State {
+    let path: String
     var descriptor: Int32
+    /// True if the file at the path was opened because it was not the open one.
+    var wasReplaced = false
     /// The lines that could not be written.
     var unwritten: [UInt8] = []
     /// True if the first of them was written in part: it is written again on a new line.
     var endsInsideLine = false
 
-    /// Tries to write the lines. Returns nil if none is left.
+    /// False if the open file was removed or renamed, or if another one has its name.
+    private var isInPlace: Bool {
+      var opened = stat()
+      var named = stat()
+      return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
+        && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+    }
+
+    /// Opens the file at the path, and then closes the one that was open.
+    mutating func openAgain() throws(Failure) {
+      let newer = try AuditLog.open(path)
+      close(descriptor)
+      descriptor = newer
+      endsInsideLine = false
+    }
+
+    /// Tries to write the lines to the file at the path. Returns nil if it is open and no line is left.
     mutating func writeLines() -> Failure? {
+      if !isInPlace {
+        do throws(Failure) {
+          try openAgain()
+          wasReplaced = true
+        } catch {
+          return error
+        }
+      }
       guard !unwritten.isEmpty else { return nil }
       let bytes = (endsInsideLine ? [0x0A] : []) + unwritten
       let count = AuditLog.write(bytes, to: descriptor)
@@ -40,20 +68,24 @@ public final class AuditLog: Sendable {
   /// The maximum number of bytes of lines that could not be written; further lines are lost.
   private static let maxUnwritten = 1 << 20
 
-  private let path: String
   private let onFailure: @Sendable (Failure) -> Void
+  private let onReplacement: @Sendable () -> Void
   // Protects the descriptor; held while a line is written.
   private let state: Mutex<State>
 
   /// Opens the file, which is created with mode 0600 if it does not exist.
   ///
-  /// - Parameter onFailure: called for the first of several lines in a row that cannot be written.
+  /// - Parameters:
+  ///   - onFailure: Called for the first of several lines in a row that cannot be written.
+  ///   - onReplacement: Called after the file was opened again, and perhaps created, because it was removed,
+  ///     renamed or replaced.
   public init(
-    path: String, onFailure: @escaping @Sendable (Failure) -> Void
+    path: String, onFailure: @escaping @Sendable (Failure) -> Void,
+    onReplacement: @escaping @Sendable () -> Void = {}
   ) throws(Failure) {
-    self.path = path
     self.onFailure = onFailure
-    state = Mutex(State(descriptor: try Self.open(path)))
+    self.onReplacement = onReplacement
+    state = Mutex(State(path: path, descriptor: try Self.open(path)))
   }
 
   deinit { _ = state.withLock { close($0.descriptor) } }
@@ -65,25 +97,37 @@ public final class AuditLog: Sendable {
     return descriptor
   }
 
-  /// Opens the file again, after it was renamed. Goes on with the old one if that fails.
-  public func reopen() throws(Failure) {
-    let descriptor = try Self.open(path)
-    let old = state.withLock { state in
-      defer {
-        state.descriptor = descriptor
-        state.endsInsideLine = false
-        _ = state.writeLines()
-      }
-      return state.descriptor
+  /// Calls `body`, then reports if the file was opened again.
+  private func changing(_ body: (inout State) -> Failure?) -> Failure? {
+    let (failure, wasReplaced): (Failure?, Bool) = state.withLock { state in
+      state.wasReplaced = false
+      let failure = body(&state)
+      return (failure, state.wasReplaced)
     }
-    close(old)
+    if wasReplaced { onReplacement() }
+    return failure
+  }
+
+  /// Opens the file at the path again. If that fails it is tried again before each line, unless the open
+  /// file still has this path.
+  public func reopen() throws(Failure) {
+    let failure = changing { state -> Failure? in
+      do throws(Failure) {
+        try state.openAgain()
+      } catch {
+        return error
+      }
+      _ = state.writeLines()
+      return nil
+    }
+    if let failure { throw failure }
   }
 
   /// Appends a line, after those that could not be written before. Characters that are not seen are
   /// escaped.
   func append(_ line: [UInt8]) {
     let line = line.escapingInvisible
-    let failure: Failure? = state.withLock { state in
+    let failure = changing { state -> Failure? in
       let hadFailed = !state.unwritten.isEmpty
       if state.unwritten.count + line.count >= Self.maxUnwritten { _ = state.writeLines() }
       guard state.unwritten.isEmpty || state.unwritten.count + line.count < Self.maxUnwritten
@@ -109,10 +153,11 @@ public final class AuditLog: Sendable {
     return sent
   }
 
-  /// The reason why the server is not ready; nil if every line is written, which it tries first.
+  /// The reason why the server is not ready; nil if the file is open and every line is written, which it
+  /// tries first.
   var fault: StoreFault? {
-    guard state.withLock({ $0.writeLines() }) != nil else { return nil }
-    return StoreFault("audit-failed", "The last save could not be written to the audit file.")
+    guard changing({ $0.writeLines() }) != nil else { return nil }
+    return StoreFault("audit-failed", "Saves cannot be written to the audit file.")
   }
 }
 

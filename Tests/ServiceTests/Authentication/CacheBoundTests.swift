@@ -45,7 +45,8 @@ struct CacheBoundTests {
       #expect(caller.userID == "user\(number)")
     }
     // A text that differs in its signature only was never verified.
-    #expect(authenticator.authenticate(authorization: "Bearer \(tokens[0])A") == .refused(.noFittingKey))
+    #expect(
+      authenticator.authenticate(authorization: "Bearer \(tokens[0])A") == .refused(.noFittingKey))
   }
 
   @Test func refusedTokensAreNotKept() async throws {

@@ -165,7 +165,8 @@ struct JWTTests {
     arguments: [
       (#"{"exp":1899999970}"#, .expired), (#"{"nbf":1900000031}"#, .notYetValid),
       (#"{"exp":"1900000060"}"#, .wrongForm), (#"[]"#, .wrongForm), (#"{"sub":7}"#, .wrongForm),
-      (#"{"iss":"other","aud":"shop"}"#, .wrongIssuer), (#"{"iss":"https://login"}"#, .wrongAudience),
+      (#"{"iss":"other","aud":"shop"}"#, .wrongIssuer),
+      (#"{"iss":"https://login"}"#, .wrongAudience),
       (#"{"iss":"https://login","aud":["x"]}"#, .wrongAudience),
     ] as [(String, CredentialFault)])
   func reasons(claims: String, fault: CredentialFault) async throws {
