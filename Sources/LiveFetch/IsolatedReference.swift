@@ -12,6 +12,9 @@ struct IsolatedReference<Object: AnyObject>: @unchecked Sendable {
     (self.object, actor) = (object, isolation)
   }
 
+  /// True if this refers to `other`. To be called on the actor.
+  func refers(to other: Object) -> Bool { object === other }
+
   /// Runs `body` on the actor.
   ///
   /// - Returns: nil if the actor or the object is deallocated.

@@ -143,7 +143,7 @@ struct Server {
 private enum FailureMessages {
   /// Seconds before the same message is printed again: every query may find the same damage.
   private static let pause: UInt64 = 60
-  /// The maximum number of messages whose times are kept.
+  /// The maximum number of different messages that are printed within a pause.
   private static let maxKept = 100
 
   static func begin(_ path: String) {
@@ -154,7 +154,8 @@ private enum FailureMessages {
       let now = DispatchTime.now().uptimeNanoseconds / 1_000_000_000
       let isNew = last.withLock { last in
         if let before = last[text], now < before + pause { return false }
-        if last.count >= maxKept { last = [:] }
+        if last.count >= maxKept { last = last.filter { now < $0.value + pause } }
+        guard last.count < maxKept else { return false }
         last[text] = now
         return true
       }

@@ -211,9 +211,10 @@ struct RecordTests {
     unlink(folder.file("audit.log"))
     #expect(try ask(address, "/v1/save", method: "POST", body: update).contains("200 OK"))
     #expect(try lines(folder, "audit.log", count: 1).count == 1)
-    let log = try folder.wait(for: "serve.log.err") { $0.contains("in a new file\n") }
+    let log = try folder.wait(for: "serve.log.err") { $0.contains("in the file of that name\n") }
     #expect(
-      log.contains("audit.log: was removed or renamed; further saves are recorded in a new file\n"),
+      log.contains(
+        "audit.log: was removed or renamed; further saves are recorded in the file of that name\n"),
       "\(log)")
   }
 

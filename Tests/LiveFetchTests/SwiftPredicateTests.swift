@@ -256,6 +256,18 @@ struct SwiftPredicateTests {
         #Predicate { ($0.isPort && $0.people! > 3) ? false : true },
         gazetteer.places.filter { !$0.isPort || ($0.people ?? 9) <= 3 }
       ),
+      (
+        #Predicate { [false].contains($0.isPort && $0.people! > 3) },
+        gazetteer.places.filter { !$0.isPort || ($0.people ?? 9) <= 3 }
+      ),
+      (
+        #Predicate { !($0.nation.flatMap { $0.name > "N" })! },
+        gazetteer.places.filter { ($0.nation?.name ?? "Z") <= "N" }
+      ),
+      (
+        #Predicate { ($0.nation.flatMap { $0.name > "N" })! },
+        gazetteer.places.filter { ($0.nation?.name ?? "A") > "N" }
+      ),
       // A nil in a branch that is not taken has no effect.
       (
         #Predicate { !($0.people != nil && $0.people! > 3) },

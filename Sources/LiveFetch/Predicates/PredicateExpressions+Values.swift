@@ -90,7 +90,13 @@ extension Optional: ManyValued where Wrapped: ManyValued {}
 extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
   func translated(by translator: inout PredicateTranslator) throws(Failure) -> PredicateTerm {
     let term = try translator.term(inner)
-    if case .value(let value) = term { translator.require(value) }
+    switch term {
+    case .value(let value): translator.require(value)
+    case .optional(let present, let condition):
+      translator.require(present)
+      return .condition(condition)
+    case .condition, .collection, .constant, .range, .ordering: break
+    }
     return term
   }
 }

@@ -77,7 +77,10 @@ struct PredicateTranslator {
   }
 
   /// The condition that is being translated does not hold where `value` is nil.
-  mutating func require(_ value: Expression) { required.append(Self.isPresent(value)) }
+  mutating func require(_ value: Expression) { require(Self.isPresent(value)) }
+
+  /// The condition that is being translated does not hold unless `condition` holds.
+  mutating func require(_ condition: Tree) { required.append(condition) }
 
   /// Translates a part that is evaluated only where `test` holds: only there must what it unwraps
   /// exist.
@@ -116,7 +119,8 @@ struct PredicateTranslator {
   }
 
   mutating func value(_ expression: Any) throws(PredicateTranslationError) -> Expression {
-    try value(of: try term(expression))
+    // A condition as a value may be compared with false.
+    try value(of: try negatable(expression))
   }
 
   func condition(of term: PredicateTerm) throws(PredicateTranslationError) -> Tree {

@@ -254,7 +254,8 @@ extension FetchedResultsController {
     let follower = Follower(
       store: context.store, request: followedBody, hold: holdTime, token: followedToken,
       after: unavailability)
-    if unavailability == nil { setState(stateOfFollowing) }
+    // Values that could not be read are the reason of the state until they are read.
+    if unavailability == nil, pendingResults?.isUnread != true { setState(stateOfFollowing) }
     if fetchRequest.fetchBatchSize > 0, pendingResults == nil {
       loadRequestedBatches(isolation: isolation)
     }

@@ -354,9 +354,9 @@ extension FetchedResultsController {
         results.willShow()
         notify(content, nil)
       }
-      guard results.isUnread, results === pendingResults, following != nil else { continue }
+      guard results.isUnread, results === pendingResults else { continue }
       results.isUnread = false
-      setState(stateOfFollowing)
+      if following != nil { setState(stateOfFollowing) }
     }
   }
 
@@ -369,11 +369,15 @@ extension FetchedResultsController {
     if let unavailability = error.unavailability, !results.isWaiting {
       results.isWaiting = true
       let reference = IsolatedReference(self, on: isolation)
+      let waiting = IsolatedReference(results, on: isolation)
       let pause = Self.pause(after: unavailability)
       Task {
         try? await Task.sleep(for: .seconds(pause))
         _ = await reference.run { controller, isolation in
-          controller.pendingResults?.isWaiting = false
+          // A later fetch may have replaced them.
+          guard let results = controller.pendingResults, waiting.refers(to: results) else { return }
+          results.isWaiting = false
+          guard controller.isBegun else { return }
           controller.pendingDidChange(IsolatedReference(controller, on: isolation))
         }
       }

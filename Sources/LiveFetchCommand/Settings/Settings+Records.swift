@@ -31,7 +31,8 @@ extension Settings {
             "\(path): \(failure.reason); a save is missing in it, and the server is not ready")
         },
         onReplacement: {
-          printError("\(path): was removed or renamed; further saves are recorded in a new file")
+          printError(
+            "\(path): was removed or renamed; further saves are recorded in the file of that name")
         })
     } catch {
       throw failure("\(path): \(error.reason)", .failed)

@@ -65,7 +65,8 @@ struct WriterGroup {
     for job in jobs {
       state.results.append(attempt(job, &state))
       if connection.isInAutocommit {
-        return runAlone(jobs.prefix(state.results.count), state, schemaVersion)
+        return runAlone(
+          jobs.prefix(state.results.count), state, busyTimeout: busyTimeout, schemaVersion)
       }
       if monotonicNanoseconds() &- start > duration { break }
     }
@@ -104,10 +105,10 @@ struct WriterGroup {
   }
 
   /// SQLite rolled the whole transaction back because of the last job, so none of the jobs took
-  /// effect. Runs each of them in a transaction of its own. Ends after one that has waited in vain for
-  /// another process's lock: the rest would each wait as long.
+  /// effect. Runs each of them in a transaction of its own, until another process holds the write lock: the
+  /// rest has no result and is begun again.
   private mutating func runAlone(
-    _ jobs: ArraySlice<Writer.Job>, _ state: State, _ schemaVersion: Int64
+    _ jobs: ArraySlice<Writer.Job>, _ state: State, busyTimeout: Int32, _ schemaVersion: Int64
   ) -> Outcome {
     guard jobs.count > 1 else { return Outcome(results: state.results, didCommit: false) }
     var outcome = Outcome(results: [], didCommit: false)
@@ -119,11 +120,11 @@ struct WriterGroup {
         break
       }
       let alone = run(
-        jobs[index...index], busyTimeout: connection.busyTimeout, schemaVersion: schemaVersion)
+        jobs[index...index], busyTimeout: busyTimeout, schemaVersion: schemaVersion)
+      if alone.isLocked { break }
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit
       outcome.hasExternalCommits = outcome.hasExternalCommits || alone.hasExternalCommits
-      if alone.isLocked { break }
     }
     return outcome
   }

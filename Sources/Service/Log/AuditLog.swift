@@ -31,13 +31,17 @@ public final class AuditLog: Sendable {
     private var isInPlace: Bool {
       var opened = stat()
       var named = stat()
-      return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0
-        && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+      // A folder that may not be searched does not show that the file was removed.
+      guard stat(path, &named) == 0 else { return ![ENOENT, ENOTDIR].contains(errno) }
+      return fstat(descriptor, &opened) == 0 && opened.st_dev == named.st_dev
+        && opened.st_ino == named.st_ino
     }
 
     /// Opens the file at the path, and then closes the one that was open.
     mutating func openAgain() throws(Failure) {
-      let newer = try AuditLog.open(path)
+      // A pipe without a reader must not stop saves.
+      let newer = try AuditLog.open(path, O_NONBLOCK)
+      _ = fcntl(newer, F_SETFL, O_APPEND)
       close(descriptor)
       descriptor = newer
       endsInsideLine = false
@@ -90,9 +94,9 @@ public final class AuditLog: Sendable {
 
   deinit { _ = state.withLock { close($0.descriptor) } }
 
-  private static func open(_ path: String) throws(Failure) -> Int32 {
+  private static func open(_ path: String, _ flags: Int32 = 0) throws(Failure) -> Int32 {
     let descriptor = LiveFetchCLibrary.open(
-      path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+      path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | flags, 0o600)
     guard descriptor >= 0 else { throw Failure(code: errno) }
     return descriptor
   }

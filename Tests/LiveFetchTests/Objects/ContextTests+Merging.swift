@@ -114,6 +114,46 @@ extension ContextTests {
     #expect(stored.map(\.population) == [2, 9_700_000])
   }
 
+  final class Note: ManagedObject, ManagedObjectType {
+    static let entityName = "Note"
+    static var defaultSortDescriptors: [SortTerm] { [.ascending(Key.title)] }
+    enum Key: String, KeyCodable { case title }
+
+    @Managed(.title) var title = ""
+  }
+
+  @Test("drops no change of an object that exists, and no insertion, if the store wins")
+  func keptChanges() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
+    try sqlite(
+      path,
+      """
+      CREATE TABLE Note(id INTEGER PRIMARY KEY, title TEXT NOT NULL);
+      CREATE TABLE Place(id INTEGER PRIMARY KEY);
+      CREATE TABLE Visit(id INTEGER PRIMARY KEY, place INTEGER REFERENCES Place(id));
+      INSERT INTO Note VALUES (1, 'a');
+      CREATE TRIGGER changed AFTER UPDATE ON Note BEGIN INSERT INTO Visit(place) VALUES (9); END;
+      CREATE TRIGGER added AFTER INSERT ON Note BEGIN INSERT INTO Visit(place) VALUES (9); END;
+      """)
+    let store = try LocalStore(path: path)
+    let context = ManagedObjectContext(store: store)
+    context.mergePolicy = .storeWins
+    let note = try #require(try await context.fetch(Note.sortedFetchRequest).first)
+    note.title = "b"
+    await #expect(throws: ContextError.self) { try await context.save() }
+    #expect(note.title == "b")
+    #expect(!note.isDeleted)
+    context.rollback()
+    let other: Note = context.insertObject()
+    other.title = "c"
+    await #expect(throws: ContextError.self) { try await context.save() }
+    #expect(other.isInserted)
+    #expect(context.hasChanges)
+    store.close()
+    withExtendedLifetime(directory) {}
+  }
+
   @Test("merges what other programs saved on request", arguments: Kind.allCases)
   func merging(kind: Kind) async throws {
     let (sample, ids) = try await SampleCities.store(kind)

@@ -158,13 +158,13 @@ struct DeclaredModelTests {
 
   final class Gauge: ManagedObject, ManagedObjectType {
     static let entityName = "Gauge"
-    enum Key: String, KeyCodable { case small, medium, large, narrow, grade }
+    enum Key: String, KeyCodable { case small, medium, large, real, grade }
     enum Grade: Int16, AttributeValue { case low, high }
 
     @Managed(.small) var small: Int16 = 0
     @Managed(.medium) var medium: Int32?
     @Managed(.large) var large: Int64 = 0
-    @Managed(.narrow) var narrow: Float?
+    @Managed(.real) var real: Float?
     @Managed(.grade) var grade = Grade.low
   }
 
@@ -177,11 +177,11 @@ struct DeclaredModelTests {
     var tries: Int8
   }
 
-  @Test("has the width of numbers, so that no client stores what an object cannot hold")
+  @Test("has the width of integers, so that no client stores what an object cannot hold")
   func widths() async throws {
     let model = try ModelFile(of: [Gauge.self, Port.self])
     let (gauge, port) = (model.entities[0].attributes, model.entities[1].attributes)
-    #expect(gauge.map(\.type) == [.integer16, .integer32, .integer64, .float, .integer16])
+    #expect(gauge.map(\.type) == [.integer16, .integer32, .integer64, .double, .integer16])
     #expect(port.map(\.type) == [.integer32, .integer16])
     #expect(port.map(\.minimum) == [.number("0"), .number("-128")])
     #expect(port.map(\.maximum) == [.number("65535"), .number("127")])
@@ -197,7 +197,6 @@ struct DeclaredModelTests {
     let model = try ModelFile(of: [Gauge.self])
     var wide = model
     wide.entities[0].attributes[0].type = .integer64
-    wide.entities[0].attributes[3].type = .double
     #expect(wide.differences(from: [Gauge.self]) == [])
     let directory = try TemporaryDirectory()
     let path = directory.file("store.sqlite")

@@ -45,26 +45,41 @@ struct ContextSave {
   /// The number of changes of values.
   private(set) var valueCount = 0
 
-  /// Removes deletions of objects that do not exist any more. Returns false if the refusal has
-  /// other reasons as well.
-  ///
-  /// - Parameter includesUpdates: true to remove updates of such objects too.
-  mutating func dropMissing(_ error: ObjectStoreError, includesUpdates: Bool) -> Bool {
-    guard let errors = error.refusedChanges else { return false }
-    var dropped: Set<Int> = []
+  /// The deletions and the updates of objects that were refused because an object does not exist; nil if
+  /// the refusal has other reasons as well. What an update lacks may be another object, to which a trigger
+  /// refers.
+  func missing(_ error: ObjectStoreError) -> Set<Int>? {
+    guard let errors = error.refusedChanges, !errors.isEmpty else { return nil }
+    var missing: Set<Int> = []
     for error in errors {
       let index = error["change"]?.integer.map { Int(clamping: $0) } ?? -1
       guard error["code"]?.string == "no-such-object", error["property"] == nil,
-        origins.indices.contains(index), includesUpdates || origins[index].isDeletion
-      else { return false }
-      dropped.insert(index)
+        origins.indices.contains(index)
+      else { return nil }
+      switch origins[index] {
+      case .update, .deletion: break
+      case .value where origins[index].isDeletion: break
+      case .insertion, .value: return nil
+      }
+      missing.insert(index)
     }
+    return missing
+  }
+
+  /// The objects that the changes with these numbers update.
+  func updated(_ indices: Set<Int>) -> [ManagedObject] {
+    indices.compactMap { index in
+      if case .update(let sent) = origins[index] { sent.object } else { nil }
+    }
+  }
+
+  /// Removes deletions and updates of objects that do not exist any more.
+  mutating func drop(_ dropped: Set<Int>) {
     for index in dropped {
       if let object = origins[index].object { goneObjects.append(object) }
     }
     let kept = origins.indices.filter { !dropped.contains($0) }
     (origins, changes) = (kept.map { origins[$0] }, kept.map { changes[$0] })
-    return !dropped.isEmpty
   }
 
   var body: [JSON.Member] { [.init(name: "changes", value: .array(changes))] }

@@ -168,10 +168,36 @@ extension ManagedObjectContext {
         return try await submit(body(of: draft), isolation: isolation)
       } catch {
         let refusal = ContextError(error, draft)
-        let isDropped = draft.dropMissing(error, includesUpdates: mergePolicy == .storeWins)
-        guard isDropped else { throw refusal }
+        guard let missing = draft.missing(error) else { throw refusal }
+        let updated = draft.updated(missing)
+        guard updated.isEmpty || mergePolicy == .storeWins,
+          await areGone(updated, isolation: isolation)
+        else { throw refusal }
+        draft.drop(missing)
       }
     }
+  }
+
+  /// True if the store answers that it has none of these objects.
+  private func areGone(
+    _ objects: [ManagedObject], isolation: isolated (any Actor)?
+  ) async -> Bool {
+    for (entity, objects) in Dictionary(grouping: objects, by: \.entityName) {
+      let ids = objects.compactMap(\.objectID.permanentID)
+      guard ids.count == objects.count else { return false }
+      for chunk in ids.chunks(of: 1000) {
+        let body: [JSON.Member] = [
+          .init(name: "entity", value: .string(entity)),
+          .init(name: "where", value: .string("SELF IN %@")),
+          .init(name: "arguments", value: .array([.array(chunk.map(\.predicateArgument))])),
+          .init(name: "as", value: .string("ids")),
+        ]
+        guard let state = try? await store.state(of: .object(body)).state, !state.isStored,
+          state.count == 0
+        else { return false }
+      }
+    }
+    return true
   }
 
   /// Submits a save, under the key of the last one if that is the same and its answer was lost.

@@ -11,7 +11,7 @@ extension ModelFile {
   /// try Data(ModelFile(of: [City.self]).text).write(to: url)   // for `livefetch serve --model`
   /// ```
   ///
-  /// An attribute has the type of its Swift property, also its width or bounds (`Int16`, `UInt8`), is
+  /// An attribute has the type of its Swift property, an integer its width or bounds (`Int16`, `UInt8`), is
   /// optional if that is, and has its initial value as default. A ``PolymorphicValue``, a `Codable` value
   /// or one with a transformer is `Transformable`. A class that conforms to ``ManagedEntity`` only is
   /// abstract. Two relationships are inverse to each other if one of them states it (`inverse`), or if they

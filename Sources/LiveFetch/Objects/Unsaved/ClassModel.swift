@@ -115,8 +115,9 @@ extension AttributeType {
 }
 
 extension ModelFile.Attribute {
-  /// Takes the width of a Swift number's type, so that the store refuses what the type does not hold: a type
-  /// of the model, or bounds where the model has none.
+  /// Takes the width of a Swift integer's type, so that the store refuses what the type does not hold: a
+  /// type of the model, or bounds where the model has none. A `Float` stays a double: a store may have
+  /// doubles, which differ from what the object read.
   mutating func narrow(to type: Any.Type) {
     switch type {
     case is Int8.Type: narrow(to: .integer16, "-128", "127")
@@ -125,7 +126,6 @@ extension ModelFile.Attribute {
     case is UInt16.Type: narrow(to: .integer32, "0", "65535")
     case is Int32.Type: self.type = .integer32
     case is UInt32.Type: narrow(to: .integer64, "0", "4294967295")
-    case is Float.Type: self.type = .float
     case let optional as any AnyOptional.Type: narrow(to: optional.wrappedType)
     case let enumeration as any RawRepresentable.Type:
       narrow(to: AttributeType.rawType(enumeration))
