@@ -32,7 +32,8 @@ extension ModelMapping {
         aliases: aliases(relationships.map(\.relationship), key, existing),
         isObservable: isObservable,
         isWritable: hasKey, inheritance: inheritance(of: own, attributes.map(\.attribute)),
-        unique: table.uniqueAttributes, keyProperties: table.keyProperties),
+        unique: table.uniqueAttributes, keyProperties: table.keyProperties,
+        isRestrictable: existing.isObservable || dialect.hasTypedColumns),
       table
     )
   }

@@ -38,10 +38,13 @@ extension PostgresStore {
     _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let deadline = readDeadline
+    // The live engine repeats its reads itself.
+    var replaced = waitsFirst ? replacedTables.withLock { $0 } : []
+    defer { if waitsFirst { replacedTables.withLock { $0 = replaced } } }
     while true {
       var outcome: Swift.Result<Result, StoreError>?
       try withReadErrors { () throws(PostgresError) in
-        try withReadTransaction(until: deadline, waitsFirst: waitsFirst) { transaction in
+        try withReadTransaction(until: deadline, waitsFirst: waitsFirst, &replaced) { transaction in
           outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         }
       }
@@ -65,14 +68,16 @@ extension PostgresStore {
   /// Runs `body` in a read transaction. If the transaction cannot begin, because of a deadlock, a
   /// prepared statement that is out of date, or a connection that the server has closed, begins again.
   private func withReadTransaction(
-    until deadline: ContinuousClock.Instant, waitsFirst: Bool,
+    until deadline: ContinuousClock.Instant, waitsFirst: Bool, _ replaced: inout [LockedTable],
     _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     var hasRun = false
     try retrying(unlessRun: hasRun, until: deadline) { connection throws(PostgresError) in
-      try withSnapshot(on: connection, waitsFirst: waitsFirst) { transaction in
-        hasRun = true
-        body(transaction)
+      try connection.waiting(for: &replaced) { () throws(PostgresError) in
+        try withSnapshot(on: connection, waitsFirst: waitsFirst) { transaction in
+          hasRun = true
+          body(transaction)
+        }
       }
     }
   }

@@ -19,6 +19,8 @@ package protocol SaveConnection: AnyObject {
   var isTransactionOver: Bool { get }
   /// The number of rows that the last statement wrote, excluding those of triggers and delete rules.
   var changedRows: Int { get }
+  /// True if triggers that run at the commit may change what the save has written.
+  func mayChangeAtCommit() throws(StoreError) -> Bool
   /// True if foreign keys that are checked at the commit are currently violated.
   var hasDeferredViolations: Bool { get }
 

@@ -53,7 +53,13 @@ package struct SaveExecutor: Sendable {
     if let refusal = run.refusal { throw refusal }
     var result = run.finishedResult()
     if request.showsObject, let object = result.objects.first {
-      do { result.shown = try read(object, as: request, on: connection, token: token) } catch {
+      do throws(StoreError) {
+        if try !connection.mayChangeAtCommit() {
+          result.shown = try read(object, as: request, on: connection, token: token)
+        }
+      } catch .answerTooLarge {
+        // The save is made, and its response omits the object.
+      } catch {
         throw .store(error)
       }
     }

@@ -36,6 +36,21 @@ extension PostgresServiceTests {
     #expect(answer.text.contains(#"[{"v":null}]"#), "\(answer.text)")
   }
 
+  @Test("The answer to a save has what a trigger at the commit has changed")
+  func deferredTrigger() throws {
+    let database = try ServedDatabase(
+      """
+      CREATE TABLE n(id int PRIMARY KEY, t text);
+      CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN UPDATE n SET t = 'late' WHERE id = NEW.id AND t <> 'late'; RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER late AFTER INSERT OR UPDATE ON n DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION late();
+      """)
+    let made = try database.ask("POST", "/v1/objects/n", body: #"{"id":1,"t":"x"}"#)
+    #expect(made.text == #"{"id":1,"t":"late"}"#)
+    #expect(try database.ask("/v1/objects/n/1")["ETag"] == made["ETag"])
+  }
+
   @Test("The null of a JSON column is nil", arguments: ["json", "jsonb"])
   func jsonNull(type: String) throws {
     let database = try ServedDatabase(

@@ -95,6 +95,54 @@ struct SaveOrderTests {
     #expect(team == #"{"id":1,"seat":\#(expected)}"#)
   }
 
+  @Test("a list that names a member again undoes an earlier link to a later insert")
+  func listOfMembers() throws {
+    let file = try Self.cities()
+    _ = try Self.save(file, [#"{"update":"Team","id":1,"values":{"seat":2}}"#])
+    let changes = [
+      #"{"update":"Team","id":1,"values":{"seat":{"temporaryID":"c"}}}"#,
+      #"{"update":"City","id":2,"values":{"teams":[1]}}"#,
+      #"{"insert":"City","temporaryID":"c","values":{}}"#,
+    ]
+    let answer = try Self.save(file, changes)
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(try file.ask("/v1/objects/Team/1?select=seat").text == #"{"id":1,"seat":2}"#)
+  }
+
+  @Test("what waits for a deleted object is not set for a new one with its id")
+  func idUsedAgain() throws {
+    let file = try Self.cities()
+    let changes = [
+      #"{"update":"Team","id":1,"values":{"seat":{"temporaryID":"c"}}}"#,
+      #"{"delete":"Team","id":1}"#, #"{"insert":"Team","values":{"id":1,"name":"new"}}"#,
+      #"{"insert":"City","temporaryID":"c","values":{}}"#,
+    ]
+    let answer = try Self.save(file, changes)
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(try file.ask("/v1/objects/Team/1?select=seat").text == #"{"id":1,"seat":null}"#)
+  }
+
+  @Test("a one-to-one link to an inserted object undoes an earlier one to a later insert")
+  func oneToOne() throws {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[
+        {"name":"A","attributes":[{"name":"name","type":"String"}],
+          "relationships":[{"name":"b","destination":"B","inverse":"a"}]},
+        {"name":"B","attributes":[{"name":"name","type":"String"}],
+          "relationships":[{"name":"a","destination":"A","inverse":"b"}]}]}
+        """)
+    _ = try file.insert("B", #"{"name":"first"}"#)
+    let changes = [
+      #"{"insert":"A","temporaryID":"a","values":{"b":{"temporaryID":"b"}}}"#,
+      #"{"update":"B","id":1,"values":{"a":{"temporaryID":"a"}}}"#,
+      #"{"insert":"B","temporaryID":"b","values":{"name":"second"}}"#,
+    ]
+    let answer = try Self.save(file, changes)
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(try file.ask("/v1/objects/A/1?select=b").text == #"{"id":1,"b":1}"#)
+  }
+
   @Test("an ordered list keeps its order, whatever the order of the inserts; later members follow")
   func order() throws {
     let file = try Self.cities(isOrdered: true)

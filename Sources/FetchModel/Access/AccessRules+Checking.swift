@@ -65,22 +65,17 @@ extension AccessRules {
       }
     }
 
-    /// Refuses a `read` rule for a table of a file with a column called `true` or `false`, whatever its
-    /// case: SQLite gives the column another name in the subquery that applies the rule.
+    /// Refuses rules that restrict `read` of a table of which that is not possible.
     mutating func refuseUnrestrictableTables(allowsByDefault: Bool) {
       for (index, entity) in model.entities.enumerated()
-      where !entity.isObservable && entity.inheritance.parent == nil {
-        let column = entity.attributes.first {
-          ["true", "false"].contains($0.name.lowercased())
-        }
-        guard let column else { continue }
+      where !entity.isRestrictable && entity.inheritance.parent == nil {
         switch entities[index].rules[.read] ?? .constant(allowsByDefault) {
         case .constant(true): break
         case .constant(false), .predicate:
           report(
             "entities/\(entity.name)/access/read",
-            "cannot restrict the table, because of its column `\(column.name)`: SQLite does not read "
-              + "it in a subquery; rename the column, or let everyone read")
+            "cannot restrict the table, because SQLite does not read its column called `true` or "
+              + "`false` in a subquery; rename the column, or let everyone read")
         }
       }
     }

@@ -74,6 +74,9 @@ public struct Entity: Sendable, Hashable {
   public let needsKey: Bool
   /// True if an id is the hash of a row's values, as in a view without a column `id`.
   public let isIdentifiedByHash: Bool
+  /// False if access rules cannot restrict `read`, because SQLite gives one of the table's columns another
+  /// name in subqueries.
+  public let isRestrictable: Bool
   private let propertyByName: [String: Property]
 
   /// Makes an entity.
@@ -83,7 +86,7 @@ public struct Entity: Sendable, Hashable {
     isObservable: Bool = true, isLocked: Bool = false, isWritable: Bool = true,
     inheritance: Inheritance = .none,
     hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = [],
-    needsKey: Bool = false, isIdentifiedByHash: Bool = false,
+    needsKey: Bool = false, isIdentifiedByHash: Bool = false, isRestrictable: Bool = true,
     uuidStyle: ColumnEncoding.UUIDStyle = .upper
   ) {
     self.name = name
@@ -92,6 +95,7 @@ public struct Entity: Sendable, Hashable {
     self.keyProperties = keyProperties
     self.needsKey = needsKey
     self.isIdentifiedByHash = isIdentifiedByHash
+    self.isRestrictable = isRestrictable
     self.uuidStyle = uuidStyle
     self.inheritance = inheritance
     self.attributes = attributes
@@ -151,7 +155,8 @@ public struct Entity: Sendable, Hashable {
       isLocked: isLocked, isWritable: isWritable, inheritance: inheritance,
       hiddenAttributes: hiddenAttributes,
       unique: unique, keyProperties: keyProperties, needsKey: needsKey,
-      isIdentifiedByHash: isIdentifiedByHash, uuidStyle: uuidStyle)
+      isIdentifiedByHash: isIdentifiedByHash, isRestrictable: isRestrictable,
+      uuidStyle: uuidStyle)
   }
 }
 

@@ -22,7 +22,8 @@ final class PostgresConnection: @unchecked Sendable {
   var isCommitting = false
   /// The epoch of the history in the last single read on this connection; nil before the first one.
   var epoch: String?
-  /// The tables that were replaced after the snapshot of the last transaction; see ``TableLocks``.
+  /// The tables for which the next transaction waits, and afterwards those that were replaced after its
+  /// snapshot; see ``waiting(for:_:)``.
   var replacedTables: [LockedTable] = []
   private var isClosed = false
 

@@ -6,7 +6,7 @@
 // writes. The same holds for those beyond the first 200 tables and partitions. The lock of a view includes
 // the tables that the view reads.
 //
-// A snapshot that is older than a table's file does not serve that table. The next transaction of the connection
+// A snapshot that is older than a table's file does not serve that table. If the transaction is repeated, it
 // waits for the table's lock before it takes its snapshot.
 
 import SQLComposer
@@ -64,7 +64,6 @@ struct TableLocks {
     guard !tables.isEmpty else { return try transaction("", []) }
     let replaced = connection.replacedTables
     connection.replacedTables = []
-    defer { if !connection.replacedTables.isEmpty { connection.add(replaced: replaced) } }
     do throws(PostgresError) {
       guard replaced.isEmpty else {
         return try transaction(waiting(for: replaced), tables.filter { !replaced.contains($0) })
@@ -103,7 +102,7 @@ struct TableLocks {
     try connection.execute(Self.statement(tables))
     let ids = tables.map { String($0.oid) }.joined(separator: ",")
     guard try !connection.query(Self.isReplaced, [.text("{\(ids)}")]).bool(0, 0) else {
-      connection.add(replaced: tables)
+      connection.replacedTables += tables
       throw .server(
         ServerError(sqlState: "40001", message: "a table was replaced after the snapshot"))
     }
@@ -131,9 +130,20 @@ struct TableLocks {
 }
 
 extension PostgresConnection {
-  /// Adds tables to ``replacedTables``, each once.
-  fileprivate func add(replaced tables: [LockedTable]) {
-    let known = replacedTables
-    replacedTables = known + tables.filter { !known.contains($0) }
+  /// Runs one attempt of a transaction, which waits for the tables that were replaced in earlier ones before it
+  /// takes its snapshot.
+  ///
+  /// - Parameter replaced: Afterwards the tables for which a repetition has to wait.
+  func waiting<Result>(
+    for replaced: inout [LockedTable], _ attempt: () throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
+    let before = replaced
+    replacedTables = before
+    defer {
+      let others = replacedTables.filter { !before.contains($0) }
+      replaced = replacedTables.isEmpty ? [] : before + others
+      replacedTables = []
+    }
+    return try attempt()
   }
 }

@@ -184,6 +184,12 @@ extension PostgresSaveConnection {
   }
 
   /// Checks the deferred constraints now. Without savepoints this is false, and the commit reports the violations.
+  func mayChangeAtCommit() throws(StoreError) -> Bool {
+    try hasRow(
+      SQLFragment(
+        "SELECT 1 FROM pg_catalog.pg_trigger WHERE tginitdeferred AND NOT tgisinternal LIMIT 1"))
+  }
+
   var hasDeferredViolations: Bool {
     guard hasSavepoints, connection.isInTransaction else { return false }
     do throws(PostgresError) {

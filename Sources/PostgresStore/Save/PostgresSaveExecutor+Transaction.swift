@@ -32,8 +32,11 @@ extension PostgresSaveExecutor {
     defer { idle.withLock { $0.append(executor) } }
     let end = ContinuousClock.now + timeLimit
     var hasSavepoints = false
+    var replaced: [LockedTable] = []
     for attempt in 0..<Self.maxRepetitions where ContinuousClock.now < end {
-      switch try attemptSave(run, executor, until: end, hasSavepoints: hasSavepoints) {
+      let step = try attemptSave(
+        run, executor, until: end, hasSavepoints: hasSavepoints, &replaced)
+      switch step {
       case .done(let outcome): return outcome
       case .retry(.withSavepoints): hasSavepoints = true
       case .retry(.unchanged): usleep(.random(in: 0...Self.longestPause(after: attempt)))
@@ -47,7 +50,8 @@ extension PostgresSaveExecutor {
   static func longestPause(after attempt: Int) -> UInt32 { 1_000 << UInt32(min(attempt, 6)) }
 
   private func attemptSave(
-    _ run: Run, _ executor: SaveExecutor, until end: ContinuousClock.Instant, hasSavepoints: Bool
+    _ run: Run, _ executor: SaveExecutor, until end: ContinuousClock.Instant, hasSavepoints: Bool,
+    _ replaced: inout [LockedTable]
   ) throws(SaveError) -> Step {
     let result: Result<Step, SaveError>
     do throws(PostgresError) {
@@ -56,7 +60,9 @@ extension PostgresSaveExecutor {
         defer { (connection.deadline, connection.isCancelled) = outer }
         connection.deadline = end
         connection.isCancelled = { [self] in isCancelled.load(ordering: .relaxed) }
-        return try runTransaction(run, executor, on: connection, hasSavepoints: hasSavepoints)
+        return try connection.waiting(for: &replaced) { () throws(PostgresError) in
+          try runTransaction(run, executor, on: connection, hasSavepoints: hasSavepoints)
+        }
       }
     } catch {
       throw .store(StoreError(error))

@@ -176,6 +176,7 @@ extension EntityDraft {
       needsKey: hasKey && key.kind == .column
         && catalog.column(named: key.columns[0])?.defaultSQL == nil,
       isIdentifiedByHash: key.kind == .hash,
+      isRestrictable: catalog.isObservable || key.dialect.hasTypedColumns,
       uuidStyle: key.dialect.hasTypedColumns ? .lower : .upper)
   }
 

@@ -23,6 +23,7 @@ final class SQLiteSaveConnection: SaveConnection {
   var storesGivenIDs: Bool { true }
   var isTransactionOver: Bool { connection.isInAutocommit }
   var changedRows: Int { connection.changedRows }
+  func mayChangeAtCommit() -> Bool { false }
   var hasDeferredViolations: Bool { connection.hasDeferredViolations }
   /// A file has one writer.
   var locksRows: Bool { false }

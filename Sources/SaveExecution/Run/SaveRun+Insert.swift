@@ -7,6 +7,7 @@ extension SaveRun {
   mutating func insert(_ change: Change, at index: Int) throws(StoreError) {
     guard let id = try insertRow(change, at: index, id: change.id) else { return }
     insertedIDs[index] = id
+    notePostponed(ofDeleted: id, table(change.entity), by: index)
     finish(index, entity: change.entity, id, as: .inserted)
     postponeLinks(of: change, at: index, id: id)
     try editMembers(of: change, at: index, id: id)

@@ -155,6 +155,10 @@ extension SaveRun {
     for id in requested where !mayRefer(to: id, of: members.table.index) {
       return reportNoSuchObject(members.property, members.table, at: members.change)
     }
+    // Also what is not added again, because it is a member already, is set by this change.
+    if let inverse = members.inverse {
+      for id in requested { noteLink(inverse, of: members.table.index, id, by: members.change) }
+    }
     let current = try currentMembers(members)
     let kept = Set(requested)
     let removed = current.subtracting(kept).filter { mayRead($0, of: members.table.index) }

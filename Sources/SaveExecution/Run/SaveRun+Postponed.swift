@@ -33,10 +33,20 @@ extension SaveRun {
     for case .toOne(let place, let reference) in change.values.map(\.content) {
       let relationship = entities[change.entity].relationships[place]
       noteLink(relationship.name, of: change.entity, id, by: index)
-      guard case .id(let other)? = reference, let back = relationship.inverse else { continue }
+      guard let reference, case .id(let other) = find(reference, for: index),
+        let back = relationship.inverse
+      else { continue }
       let inverse = entities[relationship.destination].relationships[back]
       guard !inverse.isToMany else { continue }
       noteLink(inverse.name, of: relationship.destination, other, by: index)
+    }
+  }
+
+  /// Drops what was postponed for a deleted object whose id an insert uses again.
+  mutating func notePostponed(ofDeleted id: ObjectID, _ table: SaveTable, by change: Int) {
+    guard !lastSet.isEmpty else { return }
+    for relationship in table.entity.relationships {
+      noteLink(relationship.name, of: table.index, id, by: change)
     }
   }
 

@@ -112,6 +112,7 @@ extension SaveRun {
       guard let stored = try insertRow(change, at: index, id: id) else { return }
       // The store writes this id as another text, under which alone the object would be found.
       guard stored == id else { return reportNoObject(at: index) }
+      notePostponed(ofDeleted: id, table, by: index)
     }
     finish(index, entity: change.entity, id, as: isThere ? .updated : .inserted)
     postponeLinks(of: change, at: index, id: id)

@@ -92,9 +92,12 @@ extension Service {
     var headers = token + preferences.applied
     if isInsert { headers.append(("Location", location(of: object))) }
     // Another save may have deleted the object already.
-    var stored = outcome.shown
+    var stored = preferences.returned == .minimal ? nil : outcome.shown
     if stored == nil, preferences.returned != .minimal {
       stored = try read(plan(of: object, save), object.id)
+    }
+    if let stored, stored.json.count > configuration.maxResponseBytes {
+      throw .answerTooLarge(limit: configuration.maxResponseBytes)
     }
     guard let stored else {
       let headers = [(name: "Cache-Control", value: "no-store")] + headers

@@ -52,7 +52,7 @@ struct AccessRulesTests {
       attributes: [
         Attribute(name: "x", type: .integer), Attribute(name: "True", type: .integer),
       ],
-      relationships: [], idType: .integer, isObservable: false)
+      relationships: [], idType: .integer, isObservable: false, isRestrictable: false)
     let text = #"{"entities":{"t":{"access":\#(declared)}}}"#
     let declaration = try AccessDeclaration(parsing: Array(text.utf8))
     do throws(ModelFileError) {
@@ -60,7 +60,7 @@ struct AccessRulesTests {
       #expect(isAccepted)
     } catch {
       #expect(!isAccepted)
-      #expect(error.description.contains("because of its column `True`"), "\(error)")
+      #expect(error.description.contains("its column called `true` or `false`"), "\(error)")
     }
   }
 
