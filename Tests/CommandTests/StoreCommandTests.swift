@@ -8,16 +8,11 @@ import Testing
 
 @Suite("livefetch fetch, save, backup, restore, check, status", .mayBlock)
 struct StoreCommandTests {
-  private func fixture() throws -> Folder {
-    let folder = try smallFolder()
-    return folder
-  }
-
   // MARK: fetch
 
   @Test("A fetch is a table, CSV, TSV, JSON or lines of JSON; the same from a file and a server")
   func fetch() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let server = try folder.serve("w.sqlite")
     for store in ["w.sqlite", server.address] {
       func fetch(_ format: String) throws -> String {
@@ -132,7 +127,7 @@ struct StoreCommandTests {
 
   @Test("An invalid predicate is shown with a caret under its error")
   func caret() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let server = try folder.serve("w.sqlite")
     for store in ["w.sqlite", server.address] {
       let run = try folder.run("fetch", store, "City", "-w", "name == 'ü' AND populaton > 3")
@@ -154,7 +149,7 @@ struct StoreCommandTests {
 
   @Test("A command overwrites neither its input nor another store")
   func outputs() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let rows = "id,name\n9,Voss\n"
     try Data(rows.utf8).write(to: URL(fileURLWithPath: folder.path + "/in.csv"))
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/w.sqlite"))
@@ -184,7 +179,7 @@ struct StoreCommandTests {
 
   @Test("A server's token is taken from the flag or the environment")
   func token() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let (_, address) = try folder.serve("w.sqlite", ["--token", "abc"])
     #expect(try folder.run("fetch", address, "City", "--count").status == 64)
     #expect(try folder.run("fetch", address, "City", "--count", "--token", "abc").output == "3\n")
@@ -198,7 +193,7 @@ struct StoreCommandTests {
   @Test(
     "Changes are saved to a file and through a server; the file keeps its history if it has one")
   func save() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let body = #"{"changes":[{"insert":"City","temporaryID":"t","values":{"name":"Voss"}}]}"#
     try folder.write(body, to: "c.json")
     let plain = try folder.run("save", "w.sqlite", "c.json")
@@ -221,7 +216,7 @@ struct StoreCommandTests {
 
   @Test("A refused save lists every failure and stores nothing")
   func refusedSave() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let body =
       #"[{"update":"City","id":1,"values":{"name":"X"}},{"insert":"City","values":{"nme":"a","population":"b"}}]"#
     let server = try folder.serve("w.sqlite")
@@ -263,7 +258,7 @@ struct StoreCommandTests {
 
   @Test("A backup of a served file is a consistent snapshot; restoring it begins a new epoch")
   func backup() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let server = try folder.serve("w.sqlite")
     let made = try folder.run("backup", "w.sqlite", "b.sqlite")
     #expect(made.status == 0, "\(made.errors)")
@@ -304,7 +299,7 @@ struct StoreCommandTests {
   @Test(
     "A file that is no database is replaced by a copy, and kept with its log under another name")
   func restoreOverNoDatabase() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     #expect(try folder.run("backup", "w.sqlite", "b.sqlite").status == 0)
     let path = folder.file("w.sqlite")
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -321,7 +316,7 @@ struct StoreCommandTests {
 
   @Test("An export over a file keeps the file's permissions")
   func exportPermissions() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     try folder.write("old", to: "out.csv")
     let path = folder.file("out.csv")
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
@@ -333,7 +328,7 @@ struct StoreCommandTests {
 
   @Test("Files that have the names of drafts are left as they are")
   func draftNames() throws {
-    let folder = try fixture()
+    let folder = try smallFolder()
     let names = ["b.sqlite.partial", "n.sqlite.restoring"]
     for name in names { try folder.write("mine", to: name) }
     let made = try folder.run("backup", "w.sqlite", "b.sqlite")
@@ -376,127 +371,5 @@ struct StoreCommandTests {
     #expect(!folder.has("b.sqlite.partial"))
     #expect(try folder.run("restore", "bad.sqlite", "w.sqlite").status == 65)
     #expect(try folder.sql("SELECT count(*) FROM T", on: "w.sqlite") == ["5000"])
-  }
-
-  @Test("A check finds orphans, and gaps in the history")
-  func check() throws {
-    let folder = try fixture()
-    #expect(try folder.run("check", "w.sqlite").output == "w.sqlite: nothing is wrong\n")
-    try folder.sql("UPDATE City SET country_id = 77 WHERE id > 1", on: "w.sqlite")
-    let orphans = try folder.run("check", "w.sqlite")
-    #expect(orphans.status == 65)
-    #expect(
-      orphans.output
-        == "orphans: 2 rows of City refer to a Country that does not exist (row 2, 3)\n")
-    try folder.sql("UPDATE City SET country_id = 1", on: "w.sqlite")
-    try folder.serveOnce("w.sqlite")
-    try folder.sql("INSERT INTO City(name) VALUES ('X'), ('Y'), ('Z')", on: "w.sqlite")
-    #expect(try folder.run("check", "w.sqlite").status == 0)
-    try folder.sql("DELETE FROM livefetch_position WHERE position = 3", on: "w.sqlite")
-    let hole = try folder.run("check", "w.sqlite")
-    #expect(hole.status == 65)
-    #expect(
-      hole.output == """
-        history: 1 positions are missing between others
-        history: City: 1 old values that belong to no position
-
-        """)
-    try folder.sql("DROP TRIGGER livefetch_insert_City", on: "w.sqlite")
-    #expect(
-      try folder.run("check", "w.sqlite").output
-        .hasPrefix("history: its triggers or tables are not as they were made"))
-  }
-
-  @Test("A save that changes the type of a column without a declared one is nothing wrong")
-  func checkOfOtherTypes() throws {
-    let folder = try Folder()
-    try folder.sql(
-      "CREATE TABLE T(k INTEGER PRIMARY KEY, x); INSERT INTO T VALUES (1, 5)", on: "x.sqlite")
-    try folder.serveOnce("x.sqlite")
-    let save = try folder.run(
-      "save", "x.sqlite", input: #"[{"update":"T","id":1,"values":{"x":"a"}}]"#)
-    #expect(save.status == 0, "\(save.errors)")
-    #expect(try folder.run("check", "x.sqlite").output == "x.sqlite: nothing is wrong\n")
-  }
-
-  @Test("A check counts orphans of tables WITHOUT ROWID, and names keys that cannot be checked")
-  func checkOfKeys() throws {
-    let folder = try Folder()
-    try folder.sql(
-      """
-      CREATE TABLE P(id INTEGER PRIMARY KEY, code TEXT);
-      CREATE TABLE C(id INTEGER PRIMARY KEY, p TEXT REFERENCES P(code));
-      CREATE TABLE D(id INTEGER PRIMARY KEY, p INTEGER REFERENCES P);
-      CREATE TABLE E(a TEXT, b INTEGER, p INTEGER REFERENCES P, PRIMARY KEY(a, b)) WITHOUT ROWID;
-      CREATE TABLE F(a TEXT PRIMARY KEY, q INTEGER REFERENCES Q(id)) WITHOUT ROWID;
-      INSERT INTO P VALUES (1, 'x'); INSERT INTO C VALUES (1, 'y'); INSERT INTO D VALUES (4, 99);
-      INSERT INTO E VALUES ('it''s', 7, 2), ('b', 8, NULL), ('a', 9, 3), ('c', 1, 1);
-      INSERT INTO F VALUES ('z', 5), ('y', NULL);
-      """, on: "k.sqlite")
-    let check = try folder.run("check", "k.sqlite")
-    #expect(check.status == 65)
-    #expect(
-      check.output == """
-        foreign keys: those of C cannot be checked (SQLite 1: foreign key mismatch - "C" referencing "P")
-        orphans: 1 rows of D refer to a P that does not exist (row 4)
-        orphans: 2 rows of E refer to a P that does not exist
-        orphans: 1 rows of F refer to a Q that does not exist
-
-        """, "\(check.errors)")
-  }
-
-  @Test("A link to a file has the size and the log of that file")
-  func links() throws {
-    let folder = try fixture()
-    try folder.write("", to: "empty.sqlite")
-    symlink("empty.sqlite", folder.file("none.sqlite"))
-    let check = try folder.run("check", "none.sqlite")
-    #expect(check.status == 65)
-    #expect(check.errors == "livefetch: none.sqlite: is empty: it contains no tables\n")
-    symlink("w.sqlite", folder.file("link.sqlite"))
-    _ = try folder.serve("w.sqlite")
-    try folder.sql("UPDATE City SET name = 'x'", on: "w.sqlite")
-    let status = try folder.run("status", "link.sqlite")
-    #expect(status.output.contains(/\nlog bytes +[1-9]/), "\(status.output)")
-  }
-
-  @Test("The status counts an entity's objects with those of its subentities")
-  func statusOfSubentities() throws {
-    let folder = try Folder()
-    try folder.write(
-      """
-      {"entities":[{"name":"Person","attributes":[{"name":"name","type":"String"}]},
-        {"name":"Guest","parent":"Person"},{"name":"Other","attributes":[]}]}
-      """, to: "m.json")
-    try folder.write("", to: "p.sqlite")
-    try folder.serveOnce("p.sqlite", ["--model", "m.json"])
-    try folder.write(
-      #"[{"insert":"Person","values":{}},{"insert":"Guest","values":{}},{"insert":"Guest","values":{}}]"#,
-      to: "c.json")
-    #expect(try folder.run("save", "p.sqlite", "c.json").status == 0)
-    let status = try folder.run("status", "p.sqlite", "--json")
-    #expect(
-      status.output.contains(#""entities":{"Person":3,"Guest":2,"Other":0}"#), "\(status.output)")
-  }
-
-  @Test("The status shows the history, the server of the file and processes that have it open")
-  func status() throws {
-    let folder = try fixture()
-    let plain = try folder.run("status", "w.sqlite", "--json")
-    #expect(plain.status == 0, "\(plain.errors)")
-    #expect(plain.output.contains(#""entities":{"Country":2,"City":3},"history":null"#))
-    #expect(plain.output.contains(#""servedBy":null"#))
-    let server = try folder.serve("w.sqlite")
-    let served = try folder.run("status", "w.sqlite")
-    let id = server.process.processIdentifier
-    #expect(served.output.contains("served by      process \(id) at \(server.address)\n"))
-    #expect(served.output.contains("open in        \(id) livefetch\n"))
-    #expect(served.output.contains("history rows   0\n"))
-    let remote = try folder.run("status", server.address)
-    #expect(remote.output.contains(/\nready +yes\n/))
-    #expect(remote.output.contains(/\nentities +Country, City\n/))
-    stop(server.process)
-    #expect(try folder.run("status", "w.sqlite").output.contains("served by      none\n"))
-    #expect(try folder.run("status", server.address).status == 69)
   }
 }

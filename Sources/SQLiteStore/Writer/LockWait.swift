@@ -4,7 +4,7 @@
 /// How long saves wait for another process that holds the write lock.
 ///
 /// A save waits once: from its arrival, or from the time at which the lock was first seen, whichever is
-/// later. A save that waits behind others for the same lock does not begin its wait anew.
+/// later. A save that waits behind others for the same lock does not begin another wait.
 struct LockWait {
   /// The longest wait, in nanoseconds.
   let limit: UInt64
