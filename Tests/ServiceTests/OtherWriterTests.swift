@@ -45,6 +45,22 @@ struct OtherWriterTests {
       + "INSERT INTO city(name) VALUES ('Rome');",
   ]
 
+  @Test("no snapshot is older than a diff that was sent before")
+  func cachedSnapshot() throws {
+    let file = try ServedFile(Self.fixture)
+    let fetch = "/v1/objects/city?sort=name"
+    for population in 100..<130 {
+      // The second response is cached.
+      _ = try file.ask(fetch)
+      let token = try #require(try file.ask(fetch).json["token"]?.string)
+      try file.runExternally("UPDATE city SET population = \(population) WHERE id = 3")
+      let diff = try file.ask("\(fetch)&since=\(token)&wait=60")
+      let snapshot = try file.ask(fetch)
+      #expect(diff.json["to"] == snapshot.json["token"])
+      #expect(snapshot.text.contains("\(population)"))
+    }
+  }
+
   @Test(arguments: scripts)
   func everyClientHasACurrentSnapshotAfterwards(_ script: String) throws {
     let file = try HostedFile(Self.fixture)

@@ -69,7 +69,7 @@ final class Writer: Sendable {
   private let drained = DispatchSemaphore(value: 0)
   private let mayEnd = DispatchSemaphore(value: 0)
   private let finished = DispatchSemaphore(value: 0)
-  /// Protects the newest committed token.
+  /// Protects the newest token that is known to be committed.
   private let newest: Mutex<Token>
   /// The version of the schema in which every change was last found to be recorded.
   private let comparedSchema = SharedValue<Int64>(-1)
@@ -117,8 +117,12 @@ final class Writer: Sendable {
     }
   }
 
-  /// The newest token whose commit this writer made or detected.
+  /// The newest token whose commit this writer made or detected, or that a read has seen.
   var newestToken: Token { newest.withLock { $0 } }
+
+  /// Takes the token of a state that was read. This writer may not have detected the commit yet, but no
+  /// response of an earlier state must follow one of this state.
+  func hasRead(_ token: Token) { newest.withLock { $0 = $0.later(token) } }
 
   /// False if another process has changed the schema of the snapshot that `connection` reads, and the
   /// writer has not compared it yet: since then changes may not have been recorded.
@@ -386,8 +390,15 @@ extension Writer {
 
   private func publish(_ commit: Commit, _ token: Token, _ onCommit: (Commit) -> Void) {
     if case .outdated = commit { isOutdated.store(true, ordering: .releasing) }
-    newest.withLock { $0 = token }
+    newest.withLock { $0 = token.later($0) }
     counted.withLock { $0.count(commit) }
     onCommit(commit)
+  }
+}
+
+extension Token {
+  /// `other` if it is of a later state of the same history, otherwise this token.
+  fileprivate func later(_ other: Token) -> Token {
+    epoch == other.epoch && position < other.position ? other : self
   }
 }
