@@ -6,6 +6,7 @@
 // `Store` documents the public methods.
 
 import FetchModel
+import Foundation
 
 extension PostgresStore {
   public func read<Result>(
@@ -31,20 +32,26 @@ extension PostgresStore {
   ///
   /// - Parameters:
   ///   - isRepeatable: true if `body` only reads and returns. It runs again on a newer state if another
-  ///     program has replaced a table that it reads (`busy`).
-  ///   - waitsFirst: true if `body` sends responses itself: the commits are on disk when it begins.
+  ///     program has locked or replaced a table that it reads (`busy`).
+  ///   - waitsFirst: true if `body` sends responses itself: the commits are on disk when it begins. It waits
+  ///     only a moment for a locked table, and repeats itself.
   func transaction<Result>(
     isRepeatable: Bool = false, waitsFirst: Bool = false,
     _ body: (PostgresReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let deadline = readDeadline
-    // The live engine repeats its reads itself.
-    var replaced = waitsFirst ? replacedTables.withLock { $0 } : []
-    defer { if waitsFirst { replacedTables.withLock { $0 = replaced } } }
+    let patience: LockPatience = waitsFirst ? .brief : isRepeatable ? .repeated : .patient
+    let thread = ObjectIdentifier(Thread.current)
+    var replaced = waitsFirst ? replacedTables.withLock { $0[thread] ?? [] } : []
+    defer {
+      if waitsFirst {
+        replacedTables.withLock { $0[thread] = replaced.isEmpty ? nil : replaced }
+      }
+    }
     while true {
       var outcome: Swift.Result<Result, StoreError>?
       try withReadErrors { () throws(PostgresError) in
-        try withReadTransaction(until: deadline, waitsFirst: waitsFirst, &replaced) { transaction in
+        try withReadTransaction(until: deadline, patience, &replaced) { transaction in
           outcome = Swift.Result { () throws(StoreError) in try body(transaction) }
         }
       }
@@ -68,13 +75,13 @@ extension PostgresStore {
   /// Runs `body` in a read transaction. If the transaction cannot begin, because of a deadlock, a
   /// prepared statement that is out of date, or a connection that the server has closed, begins again.
   private func withReadTransaction(
-    until deadline: ContinuousClock.Instant, waitsFirst: Bool, _ replaced: inout [LockedTable],
-    _ body: (PostgresReadTransaction) -> Void
+    until deadline: ContinuousClock.Instant, _ patience: LockPatience,
+    _ replaced: inout [LockedTable], _ body: (PostgresReadTransaction) -> Void
   ) throws(PostgresError) {
     var hasRun = false
     try retrying(unlessRun: hasRun, until: deadline) { connection throws(PostgresError) in
-      try connection.waiting(for: &replaced) { () throws(PostgresError) in
-        try withSnapshot(on: connection, waitsFirst: waitsFirst) { transaction in
+      try connection.waiting(for: &replaced, patience) { () throws(PostgresError) in
+        try withSnapshot(on: connection, waitsFirst: patience == .brief) { transaction in
           hasRun = true
           body(transaction)
         }

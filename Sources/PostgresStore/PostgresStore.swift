@@ -64,8 +64,8 @@ public final class PostgresStore: ReopenableStore {
   let timeLimit: Duration
   let maxResponseBytes: Int
   let newest: NewestToken
-  /// The tables for which the live engine's next read waits.
-  let replacedTables = Mutex<[LockedTable]>([])
+  /// The tables for which the next read of each thread of the live engine waits.
+  let replacedTables = Mutex<[ObjectIdentifier: [LockedTable]]>([:])
   let watch: DatabaseWatch
   /// nil if the store is read-only.
   let saves: PostgresSaveExecutor?

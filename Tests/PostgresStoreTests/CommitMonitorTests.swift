@@ -187,6 +187,24 @@ struct CommitMonitorTests {
       eventually(within: .seconds(60)) { reports.last.map { after.isSubset(of: $0) } == true })
   }
 
+  @Test("after a lost connection the first report counts as a change")
+  func changeAfterReconnecting() throws {
+    let target = try PostgresServer.shared().newDatabase()
+    let connection = try PostgresConnection(target)
+    try connection.execute("CREATE TABLE city (id int PRIMARY KEY)")
+    let tables = try PostgresHistory.install(on: connection).tracked.map(\.historyName)
+    let reports = Reports()
+    let settings = CommitMonitor.Settings(longestUnchanged: .seconds(600))
+    let monitor = try reports.monitor(target, settings, tables: tables)
+    defer { monitor.close() }
+    #expect(eventually(within: .seconds(60)) { reports.last != nil })
+    let before = reports.changes.withLock(\.self)
+    try connection.execute(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        + "WHERE datname = current_database() AND pid <> pg_backend_pid()")
+    #expect(eventually(within: .seconds(60)) { reports.changes.withLock(\.self) > before })
+  }
+
   @Test("each attempt to connect is made after twice the pause of the one before")
   func growingPause() throws {
     let reports = Reports()

@@ -40,7 +40,7 @@ struct DegradedServerTests {
       try connection.execute(lock)
       let city = try ParityFixture.plan(store, "city", "")
       let note = try ParityFixture.plan(store, "note", "")
-      let totals = try store.read { transaction throws(StoreError) in
+      let totals = try store.transaction { transaction throws(StoreError) in
         var totals = [try transaction.total(of: note.definition)]
         for _ in 0..<2 {
           let error = #expect(throws: StoreError.self) {

@@ -55,6 +55,46 @@ struct MigrationPrivilegeTests {
       {"name":"people","destination":"Person","toMany":true,"inverse":"tags"}]}]}
     """
 
+  @Test("keys, constraints and sequences have the names of a new table after a migration")
+  func names() throws {
+    let newer = Self.people.replacing(
+      #"{"name":"name","type":"String"}"#,
+      with: #"{"name":"name","type":"String"},{"name":"age","type":"Integer 16"}"#)
+    let database = try Database(Self.people)
+    #expect(
+      try database.migrate(to: newer).steps.contains("rebuild the table Person from Person"))
+    func names(_ connection: PostgresConnection) throws -> [String] {
+      let rows = try connection.query(
+        """
+        SELECT relname::text COLLATE "C" AS name FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace
+        UNION ALL
+        SELECT conname::text FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+        ORDER BY name
+        """)
+      return (0..<rows.rowCount).map { rows.text($0, 0) }
+    }
+    let found = try names(database.connection)
+    let fresh = try names(Database(newer).connection)
+    #expect(found == fresh)
+    #expect(found.contains("Person_pkey") && found.contains("Person_id_seq"))
+  }
+
+  @Test("the names of constraints are shortened as PostgreSQL shortens them")
+  func shortenedNames() throws {
+    let long = String(repeating: "ä", count: 31)
+    try withDatabase(#"CREATE TABLE "\#(long)"(id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY)"#) {
+      connection, _ in
+      let rows = try connection.query(
+        "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+      let names = (0..<rows.rowCount).map { rows.text($0, 0) }
+      #expect(names.contains(ObjectName.of(table: long, column: "", label: "pkey")))
+      #expect(names.contains(ObjectName.of(table: long, column: "id", label: "seq")))
+    }
+    #expect(ObjectName.of(table: "Person", column: "id", label: "seq") == "Person_id_seq")
+    #expect(ObjectName.of(table: "Person", column: "", label: "pkey") == "Person_pkey")
+  }
+
   @Test("a rebuilt table keeps its owner and its privileges, and gets no other ones")
   func rebuilt() throws {
     let database = try Database(Self.people)

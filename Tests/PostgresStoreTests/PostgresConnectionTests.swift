@@ -221,6 +221,19 @@ struct PostgresConnectionTests {
     }
   }
 
+  @Test("a read transaction whose connection is lost after its last statement has its result")
+  func lostAtTheEnd() throws {
+    try withDatabase { connection, _ in
+      let result = try connection.withReadTransaction(
+        HistoryTransaction.begin, script: "", query: "SELECT 7"
+      ) { (first) throws(PostgresError) -> Int64 in
+        _ = try? connection.query("SELECT pg_terminate_backend(pg_backend_pid())")
+        return try first.integer(0, 0)
+      }
+      #expect(result == 7)
+    }
+  }
+
   @Test("a read transaction whose prepared statement is out of date fails once")
   func staleReadTransaction() throws {
     try withDatabase { connection, _ in

@@ -4,6 +4,7 @@
 import Dispatch
 import FetchModel
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -11,15 +12,17 @@ import Testing
 
 @Suite("PostgreSQL: reads and saves during the reload of a table", .mayBlock)
 struct ReloadedTableTests {
+  /// SQL that is true while a session with the query `$1`, a pattern of LIKE, waits for a lock.
   private static let waits = """
-    SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+    SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+      AND wait_event_type = 'Lock' AND query LIKE $1::text)
     """
 
-  /// Runs `body`, which waits for a transaction of another program with the statements `reload`. The
-  /// transaction commits then.
+  /// Runs `body`, which waits for a transaction of another program with the statements `reload`, in a query
+  /// like `pattern`. The transaction commits then, or when `body` has ended.
   private func during<Result>(
-    _ reload: String, of target: String, _ body: () throws -> Result
+    _ reload: String, of target: String, until pattern: String = "%",
+    _ body: () throws -> Result
   ) throws -> Result {
     let other = try PostgresConnection(target)
     let observer = try PostgresConnection(target)
@@ -29,13 +32,27 @@ struct ReloadedTableTests {
     }
     try other.execute("BEGIN; \(reload)")
     let committed = DispatchSemaphore(value: 0)
+    let ended = WrittenOnce()
     Thread.detachNewThread {
-      _ = try? eventually(within: .seconds(60)) { try observer.query(Self.waits).bool(0, 0) }
+      _ = try? eventually(within: .seconds(60)) {
+        if ended.isWritten { return true }
+        return try observer.query(Self.waits, [.text(pattern)]).bool(0, 0)
+      }
       _ = try? other.execute("COMMIT")
       committed.signal()
     }
-    defer { committed.wait() }
+    defer {
+      ended.write()
+      committed.wait()
+    }
     return try body()
+  }
+
+  /// A flag that another thread reads.
+  private final class WrittenOnce: Sendable {
+    private let flag = Mutex(false)
+    var isWritten: Bool { flag.withLock { $0 } }
+    func write() { flag.withLock { $0 = true } }
   }
 
   /// The outcome of a save that waits for a transaction with the statements `reload`.
@@ -80,6 +97,51 @@ struct ReloadedTableTests {
         }
         #expect(count.contains(#""total":3"#), "read-only: \(isReadOnly)")
       }
+    }
+  }
+
+  @Test("a fetch waits for a table before its snapshot, without a limit but its own deadline")
+  func unlimitedWait() throws {
+    try withDatabase(Self.tables) { _, target in
+      var options = PostgresStoreOptions()
+      options.queryTimeout = 60
+      let store = try PostgresStore(target, options: options)
+      defer { store.close() }
+      let pattern = "BEGIN %lock_timeout = 0; LOCK TABLE %"
+      let count = try during(Self.reloads[0], of: target, until: pattern) {
+        try ParityFixture.snapshot(store, "city", "as=count")
+      }
+      #expect(count.contains(#""total":3"#))
+    }
+  }
+
+  @Test("a read of the live engine does not wait for a reload, and reads the table after it")
+  func liveRead() throws {
+    try withDatabase(Self.tables + "CREATE TABLE note (id int PRIMARY KEY)") { connection, target in
+      var options = PostgresStoreOptions()
+      options.queryTimeout = 60
+      let store = try PostgresStore(target, options: options)
+      defer { store.close() }
+      let note = try ParityFixture.plan(store, "note", "")
+      let city = try ParityFixture.plan(store, "city", "")
+      try connection.execute("BEGIN; \(Self.reloads[0])")
+      for _ in 0..<2 {
+        let error = #expect(throws: StoreError.self) {
+          try store.read(cancelledWhen: { false }) { transaction throws(StoreError) in
+            _ = try transaction.total(of: city.definition)
+          }
+        }
+        #expect(error == .busy)
+        let notes = try store.read(cancelledWhen: { false }) { transaction throws(StoreError) in
+          try transaction.total(of: note.definition)
+        }
+        #expect(notes == 0)
+      }
+      try connection.execute("COMMIT")
+      let cities = try store.read(cancelledWhen: { false }) { transaction throws(StoreError) in
+        try transaction.total(of: city.definition)
+      }
+      #expect(cities == 3)
     }
   }
 

@@ -146,6 +146,36 @@ struct SaveParityTests {
       ])
   }
 
+  @Test("every value that its column does not take is reported, with what else is wrong")
+  func severalTypes() throws {
+    let fixture = try SaveFixture()
+    defer { fixture.close() }
+    let connection = try PostgresConnection(fixture.target)
+    defer { connection.close() }
+    try connection.execute(
+      """
+      CREATE TABLE "Wide"(id int PRIMARY KEY, a varchar(2), b smallint, c char(2),
+        d int CHECK (d > 0), e int UNIQUE, f int);
+      INSERT INTO "Wide"(id, e) VALUES (1, 7)
+      """)
+    let store = try PostgresStore(fixture.target)
+    defer { store.close() }
+    func outcome(_ values: String) throws -> [String] {
+      try fixture.save(
+        #"{"changes":[{"insert":"Wide","values":{"id":2,\#(values)}}]}"#, to: store
+      ).map(SaveFixture.short).sorted()
+    }
+    #expect(
+      try outcome(#""a":"long","b":70000,"c":"x ","d":-1,"e":7,"f":8"#) == [
+        "422 0 a wrong-type", "422 0 b wrong-type", "422 0 d check-failed", "422 0 e not-unique",
+      ])
+    // The server itself sees that `f` takes no text.
+    let text = try outcome(#""a":"long","d":-1,"f":"x""#)
+    #expect(text.count == 3, "\(text)")
+    #expect(text.prefix(2) == ["422 0 a wrong-type", "422 0 d check-failed"])
+    #expect(text.last?.hasPrefix("422 0 f ") == true, "\(text)")
+  }
+
   @Test(
     "a trigger's refusal is a problem of the change, whatever SQLSTATE the trigger chooses",
     arguments: ["P0001", "P4042", "U0001"])

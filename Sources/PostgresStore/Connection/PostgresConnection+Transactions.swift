@@ -44,7 +44,8 @@ extension PostgresConnection {
       }
       guard let last = results.last else { throw .malformed("the server sent no result") }
       let result = try body(last)
-      try sendCommit()
+      // What was read is complete, and may have been sent already: it is no error if the connection is lost now.
+      do { try sendCommit() } catch { rollBack() }
       return result
     } catch {
       rollBack()

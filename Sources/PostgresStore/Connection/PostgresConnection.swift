@@ -22,9 +22,11 @@ final class PostgresConnection: @unchecked Sendable {
   var isCommitting = false
   /// The epoch of the history in the last single read on this connection; nil before the first one.
   var epoch: String?
-  /// The tables for which the next transaction waits, and afterwards those that were replaced after its
-  /// snapshot; see ``waiting(for:_:)``.
+  /// The tables for which the next transaction waits, and afterwards those that were locked or replaced after
+  /// its snapshot; see ``waiting(for:_:_:)``.
   var replacedTables: [LockedTable] = []
+  /// How long the transaction waits for locks of its tables.
+  var lockPatience = LockPatience.patient
   private var isClosed = false
 
   /// The settings on which the decoding of values and the composed statements rely.

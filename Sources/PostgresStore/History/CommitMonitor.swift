@@ -141,6 +141,7 @@ extension CommitMonitor {
         connection.cancellationLimit = .zero
         try connection.execute("LISTEN \(Self.channel)")
         pause = .milliseconds(100)
+        forgetReports()
         try poll(connection)
       } catch {
         failed(error)
@@ -148,6 +149,12 @@ extension CommitMonitor {
         pause = min(pause * 2, .seconds(5))
       }
     }
+  }
+
+  /// Makes the next report count as a change. A server that has restarted may issue again the numbers that
+  /// its last transactions had before, and then they say nothing about changes.
+  private func forgetReports() {
+    state.withLock { ($0.latest, $0.unchanged) = (nil, nil) }
   }
 
   private func poll(_ connection: PostgresConnection) throws(PostgresError) {

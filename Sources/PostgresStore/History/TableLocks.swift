@@ -7,7 +7,7 @@
 // the tables that the view reads.
 //
 // A snapshot that is older than a table's file does not serve that table. If the transaction is repeated, it
-// waits for the table's lock before it takes its snapshot.
+// waits for the table's lock before it takes its snapshot; see ``LockPatience``.
 
 import SQLComposer
 
@@ -32,6 +32,24 @@ extension Catalog {
   }
 }
 
+/// How long a transaction waits for locks that other sessions hold.
+enum LockPatience: Sendable {
+  /// Until the deadline.
+  case patient
+  /// Before the snapshot until the deadline, and a moment in each statement: a snapshot from before the
+  /// wait may not serve the table, so the transaction is repeated.
+  case repeated
+  /// A moment: the thread has other work, and comes back.
+  case brief
+
+  /// The longest wait before the snapshot for the tables of the transaction before, in milliseconds; 0 for
+  /// no limit. The reader must be waiting when one reload ends, because the next one begins at once.
+  fileprivate var limitBeforeSnapshot: Int { self == .brief ? 250 : 0 }
+
+  /// The longest wait of a statement, in milliseconds; nil for no limit.
+  fileprivate var limitOfStatement: Int? { self == .patient ? nil : 20 }
+}
+
 /// The tables that a transaction has not locked yet.
 struct TableLocks {
   let connection: PostgresConnection
@@ -45,8 +63,6 @@ struct TableLocks {
   /// share the server's
   /// memory.
   private static let most = 200
-  /// The longest wait, in milliseconds, for the tables that were replaced in the transaction before.
-  private static let longestWait = 2_000
 
   /// Runs a transaction.
   ///
@@ -66,7 +82,9 @@ struct TableLocks {
     connection.replacedTables = []
     do throws(PostgresError) {
       guard replaced.isEmpty else {
-        return try transaction(waiting(for: replaced), tables.filter { !replaced.contains($0) })
+        let limit = connection.lockPatience.limitBeforeSnapshot
+        let wait = statement(replaced, within: limit)
+        return try transaction(wait, tables.filter { !replaced.contains($0) })
       }
       var count = 0
       let first = Array(
@@ -87,25 +105,38 @@ struct TableLocks {
   }
 
   /// Returns statements that wait for the locks of tables.
-  private static func waiting(for tables: [LockedTable]) -> String {
+  ///
+  /// - Parameter limit: the longest wait for each, in milliseconds; 0 for no limit.
+  private static func statement(_ tables: [LockedTable], within limit: Int) -> String {
     """
-    SET LOCAL lock_timeout = \(longestWait); \(statement(tables)); SET LOCAL lock_timeout TO DEFAULT
+    SET LOCAL lock_timeout = \(limit); \(statement(tables)); SET LOCAL lock_timeout TO DEFAULT
     """
   }
 
   /// Locks the tables that a statement names, with or without their schema. Throws a serialization
-  /// failure if the snapshot is older than a table's file: it would not show the rows that a TRUNCATE
-  /// has removed since.
+  /// failure if a lock is not free in time, or if the snapshot is older than a table's file: it would not
+  /// show the rows that a TRUNCATE has removed since.
   func lock(for sql: String) throws(PostgresError) {
     let tables = unlocked.filter { sql.contains(quoted($0.name)) }
     guard !tables.isEmpty else { return }
-    try connection.execute(Self.statement(tables))
+    let limit = connection.lockPatience.limitOfStatement
+    do throws(PostgresError) {
+      let lock = limit.map { Self.statement(tables, within: $0) } ?? Self.statement(tables)
+      try connection.execute(lock)
+    } catch {
+      guard limit != nil, error.isLockTimeout else { throw error }
+      throw repetition(for: tables, "another session holds the lock of a table")
+    }
     let ids = tables.map { String($0.oid) }.joined(separator: ",")
     guard try !connection.query(Self.isReplaced, [.text("{\(ids)}")]).bool(0, 0) else {
-      connection.replacedTables += tables
-      throw .server(
-        ServerError(sqlState: "40001", message: "a table was replaced after the snapshot"))
+      throw repetition(for: tables, "a table was replaced after the snapshot")
     }
+  }
+
+  /// Returns the error after which the transaction is repeated, and then waits for `tables`.
+  private func repetition(for tables: [LockedTable], _ reason: String) -> PostgresError {
+    connection.replacedTables += tables
+    return .server(ServerError(sqlState: "40001", message: reason))
   }
 
   /// True if one of the tables with the object ids `$1`, a table that inherits from one or is its partition, or
@@ -130,16 +161,19 @@ struct TableLocks {
 }
 
 extension PostgresConnection {
-  /// Runs one attempt of a transaction, which waits for the tables that were replaced in earlier ones before it
-  /// takes its snapshot.
+  /// Runs one attempt of a transaction, which waits for the tables that were locked or replaced in earlier ones
+  /// before it takes its snapshot.
   ///
   /// - Parameter replaced: Afterwards the tables for which a repetition has to wait.
   func waiting<Result>(
-    for replaced: inout [LockedTable], _ attempt: () throws(PostgresError) -> Result
+    for replaced: inout [LockedTable], _ patience: LockPatience,
+    _ attempt: () throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     let before = replaced
     replacedTables = before
+    lockPatience = patience
     defer {
+      lockPatience = .patient
       let others = replacedTables.filter { !before.contains($0) }
       replaced = replacedTables.isEmpty ? [] : before + others
       replacedTables = []

@@ -144,6 +144,7 @@ private struct DatabaseMigration {
       done += 1
     }
     for statement in statements { try carryOut(statement) }
+    try nameAsNew()
     for script in options.after {
       progress(done, all, script.name)
       try run(script)
@@ -152,6 +153,55 @@ private struct DatabaseMigration {
     for statement in last { try carryOut(statement) }
     progress(all, all, "done")
   }
+
+  /// Gives the constraints and sequences of rebuilt tables the names that they have in a table that is created
+  /// under its own name. PostgreSQL names them by the table, but not again when the table is renamed.
+  private func nameAsNew() throws(StoreError) {
+    let tables = try ModelInstallation.tables(of: model).tables.map(\.name)
+    try withStoreErrors { () throws(PostgresError) -> Void in
+      let rows = try connection.query(
+        Self.draftNames, [.text(Catalog.schema), arrayText(tables)]
+      ).rows()
+      for row in rows {
+        let text = row.map { $0.string ?? "" }
+        let (table, old, label) = (text[0], text[2], text[3])
+        let new = ObjectName.of(table: table, column: text[1], label: label)
+        let place = "\(quoted(Catalog.schema))."
+        let isTaken = try connection.query(
+          "SELECT to_regclass($1::text) IS NOT NULL", [.text(place + quoted(new))]
+        ).bool(0, 0)
+        guard old != new, label == "not_null" || !isTaken else { continue }
+        try connection.execute(
+          label == "seq"
+            ? "ALTER SEQUENCE \(place)\(quoted(old)) RENAME TO \(quoted(new))"
+            : "ALTER TABLE \(place)\(quoted(table)) RENAME CONSTRAINT \(quoted(old)) "
+              + "TO \(quoted(new))")
+      }
+    }
+  }
+
+  /// The constraints and sequences with names of drafts: the table, the column, the name, and the last part
+  /// of the name. $1 is the schema, $2 the names of its tables.
+  private static let draftNames = """
+    SELECT * FROM (
+      SELECT c.relname::text, coalesce(a.attname::text, ''), k.conname::text AS name,
+        CASE k.contype WHEN 'p' THEN 'pkey' ELSE 'not_null' END AS label
+      FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid
+        LEFT JOIN pg_attribute AS a
+          ON k.contype = 'n' AND a.attrelid = c.oid AND a.attnum = k.conkey[1]
+      WHERE k.contype IN ('p', 'n') AND c.relnamespace = (
+        SELECT oid FROM pg_namespace WHERE nspname = $1::text)
+      UNION ALL
+      SELECT c.relname::text, a.attname::text, s.relname::text, 'seq'
+      FROM pg_class AS s JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = s.oid
+          AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'i'
+        JOIN pg_class AS c ON c.oid = d.refobjid
+        JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = d.refobjsubid
+      WHERE s.relkind = 'S' AND s.relnamespace = c.relnamespace AND c.relnamespace = (
+        SELECT oid FROM pg_namespace WHERE nspname = $1::text)
+    ) AS n (table_name, column_name, name, label)
+    WHERE table_name = ANY ($2::text[]) AND name ^@ 'migrating_'
+    """
 
   /// Runs a script in a block, where PostgreSQL refuses statements that end the transaction.
   private func run(_ script: MigrationScript) throws(StoreError) {
@@ -165,5 +215,29 @@ private struct DatabaseMigration {
       guard case .server(let refusal) = error else { throw StoreError(error) }
       throw .unusable("\(name): \(refusal.message)")
     }
+  }
+}
+
+/// The names that PostgreSQL gives to constraints and sequences.
+enum ObjectName {
+  /// Returns `table_column_label`. The longer one of the first two is shortened until the name has at most
+  /// 63 bytes.
+  ///
+  /// - Parameter column: empty for a name without a column.
+  static func of(table: String, column: String, label: String) -> String {
+    let rest = ModelDialect.maxNameBytes - label.utf8.count - (column.isEmpty ? 1 : 2)
+    var (first, second) = (table.utf8.count, column.utf8.count)
+    while first + second > rest {
+      if first > second { first -= 1 } else { second -= 1 }
+    }
+    let parts = [prefix(of: table, first), prefix(of: column, second), label]
+    return parts.filter { !$0.isEmpty }.joined(separator: "_")
+  }
+
+  /// Returns the longest beginning of whole code points with at most `count` bytes.
+  private static func prefix(of text: String, _ count: Int) -> String {
+    var scalars = Substring(text).unicodeScalars
+    while scalars.reduce(0, { $0 + UTF8.width($1) }) > count { scalars.removeLast() }
+    return String(scalars)
   }
 }

@@ -63,11 +63,12 @@ extension PostgresSaveConnection {
   /// Returns the indexes of the columns that the constraint of the last refused statement concerns; nil
   /// if they are unknown. If a query fails, the problem names no column or the wrong one.
   func columns(of constraint: Constraint, in table: SaveTable, row: RowValues) -> [Int]? {
-    // The server does not name the column.
+    // The server does not name the columns.
     if constraint.kind == .type {
-      return zip(row.columns, row.values).first { column, value in
+      let unfit = zip(row.columns, row.values).filter { column, value in
         value != .null && !fits(value, type: table.columns[column].declaredType)
-      }.map { [$0.0] }
+      }
+      return unfit.isEmpty ? nil : unfit.map { $0.0 }
     }
     guard let constraintError, constraintError.table == table.table.name else { return nil }
     switch constraint.kind {
@@ -81,10 +82,10 @@ extension PostgresSaveConnection {
 
   /// True if the type stores the value without truncation. False if the query fails.
   private func fits(_ value: SQLValue, type: String) -> Bool {
-    // A cast to character(n) or character varying(n) truncates silently.
+    // A cast to character(n) or character varying(n) truncates silently. Both take blanks beyond their length.
     let condition =
       type.hasPrefix("character")
-      ? "length((?::\(type))::text) >= length(?::text)"
+      ? "length(rtrim((?::\(type))::text, ' ')) >= length(rtrim(?::text, ' '))"
       : "(?::\(type) IS NOT NULL) AND (?::text IS NOT NULL)"
     let query = SQLFragment("SELECT 1 WHERE \(condition)", bindings: [value, value])
     return (try? hasRow(candidate: query)) ?? false

@@ -60,7 +60,7 @@ extension PostgresSaveExecutor {
         defer { (connection.deadline, connection.isCancelled) = outer }
         connection.deadline = end
         connection.isCancelled = { [self] in isCancelled.load(ordering: .relaxed) }
-        return try connection.waiting(for: &replaced) { () throws(PostgresError) in
+        return try connection.waiting(for: &replaced, .patient) { () throws(PostgresError) in
           try runTransaction(run, executor, on: connection, hasSavepoints: hasSavepoints)
         }
       }

@@ -14,7 +14,12 @@ extension SaveRun {
   ) throws(StoreError) {
     guard constraint.kind == .foreignKey, !connection.isTransactionOver else {
       let key = id.flatMap { table.key.bindings(of: $0) }
-      if try reportEverything(table, at: change, key: key, from: base) {
+      let whole = row
+      defer { row = whole }
+      let refused = reportRefusedValues(constraint, of: table, at: change)
+      let isFound = try reportEverything(
+        table, at: change, key: key, from: base, refused: refused)
+      if isFound || !refused.isEmpty {
         _ = try reportDangling(table, at: change, id: id)
         return
       }
@@ -28,6 +33,21 @@ extension SaveRun {
     }
     report(
       .noSuchObject, nil, "a relationship refers to an object that does not exist", at: change)
+  }
+
+  /// Reports the values that their columns do not take. A database refuses them before it comes to the other
+  /// constraints, so they are removed from `row`. Returns their columns.
+  mutating func reportRefusedValues(
+    _ constraint: Constraint, of table: SaveTable, at change: Int
+  ) -> Set<Int> {
+    guard constraint.kind == .type || constraint.kind == .notNull else { return [] }
+    let columns = connection.columns(of: constraint, in: table, row: row) ?? []
+    for column in columns {
+      let problem = ConstraintProblem(constraint, columns: [column], on: table)
+      report(problem.code, problem.property, problem.detail, at: change)
+      row.remove(column)
+    }
+    return Set(columns)
   }
 
   func problem(_ constraint: Constraint, on table: SaveTable) -> ConstraintProblem {

@@ -7,15 +7,18 @@ import SQLComposer
 extension SaveRun {
   /// Reports every constraint of its table that `row` violates; returns false if it finds none.
   ///
-  /// - Parameter key: The key of the updated row; nil for an insert.
+  /// - Parameters:
+  ///   - key: The key of the updated row; nil for an insert.
+  ///   - refused: Columns whose values were refused, and are not in `row`.
   @discardableResult
   mutating func reportEverything(
-    _ table: SaveTable, at index: Int, key: [SQLValue]?, from base: CandidateRow.Base
+    _ table: SaveTable, at index: Int, key: [SQLValue]?, from base: CandidateRow.Base,
+    refused: Set<Int> = []
   ) throws(StoreError) -> Bool {
     let change = request.changes[index]
     if case .updateAll = change.operation { return false }
     let properties = (change.faults ?? []).union(change.values.map(\.property))
-    let unknown = table.columns(of: properties).filter { row[$0] == nil }
+    let unknown = table.columns(of: properties).filter { row[$0] == nil }.union(refused)
     let candidate = CandidateRow(table: table, given: row, key: key, base: base, unknown: unknown)
     let found = try candidate.problems(on: connection)
     for problem in found { report(problem.code, problem.property, problem.detail, at: index) }
@@ -36,8 +39,12 @@ extension SaveRun {
     let purpose: Purpose = key == nil ? .insert : .update
     if case .pending = try fill(change.values, of: index, table, for: purpose) { return }
     if case .insert = change.operation { addKey(of: change, table) }
+    // The database names the type of a value only when it is written.
+    let types = Constraint(kind: .type, message: "", subject: "")
+    let refused = reportRefusedValues(types, of: table, at: index)
     try reportEverything(
-      table, at: index, key: key, from: change.isReplacement ? .defaults : .stored)
+      table, at: index, key: key, from: change.isReplacement ? .defaults : .stored,
+      refused: refused)
   }
 
   /// Sets the entity column of an inserted row, and the id that the client chose.
