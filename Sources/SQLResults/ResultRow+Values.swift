@@ -12,7 +12,8 @@ extension ResultRow {
     case .boolean where integer == 1: bytes.append(json: "true")
     case .date(.unixSeconds): bytes.append(json: Instant(seconds: integer))
     case .transformable: appendNoValue(to: &bytes)
-    case .largeNumberAsString where integer.magnitude > 1 << 53:
+    case .largeNumberAsString where integer.magnitude > 1 << 53,
+      .largeIDAsString where integer.magnitude > 1 << 53:
       bytes.append(0x22)
       bytes.append(json: integer)
       bytes.append(0x22)
@@ -26,7 +27,7 @@ extension ResultRow {
       bytes.append(json: instant)
     } else if case .transformable = format {
       appendNoValue(to: &bytes)
-    } else if format == .id {
+    } else if format == .id || format == .largeIDAsString {
       bytes.append(jsonString: double.description)
     } else {
       bytes.append(json: double)

@@ -135,8 +135,8 @@ extension ResultRow {
       case .double(let double) where format != .id: return ItemValue(double)
       case .double, .blob: break
       }
-    case .largeNumberAsString, .date, .binary, .uuid, .json, .transformable, .ids,
-      .largeIDsAsStrings, .etag:
+    case .largeIDAsString, .largeNumberAsString, .date, .binary, .uuid, .json, .transformable,
+      .ids, .largeIDsAsStrings, .etag:
       break
     }
     scratch.removeAll(keepingCapacity: true)

@@ -136,6 +136,49 @@ struct PredicateResolverTests {
   }
 
   @Test(
+    "with int64=string the digits of an integer in a JSON string take the type of the other side",
+    arguments: [
+      ("population == %@", #""9007199254740993""#, "population == 9007199254740993"),
+      ("population IN %@", #"["9007199254740993", 1]"#, "population IN {9007199254740993, 1}"),
+      ("population BETWEEN %@", #"["3", "5"]"#, "population BETWEEN {3, 5}"),
+      ("population > %ld", #""5""#, "population > 5"),
+      ("name == %@", #""5""#, "name == '5'"), ("name IN %@", #"["5"]"#, "name IN {'5'}"),
+      ("SELF == %@", #""7""#, "SELF == 7"), ("country == %@", #""7""#, "country == '7'"),
+    ])
+  func integersInStrings(text: String, argument: String, plain: String) throws {
+    let json = try JSON(parsing: Array(argument.utf8))
+    let resolved = try ResolvedPredicate(
+      parsing: text, arguments: [.json(json)], entity: 0, model: Self.model,
+      integersAsStrings: true)
+    #expect(try resolved == resolve(plain))
+  }
+
+  @Test("other strings are no integers, nor are any without int64=string")
+  func otherStrings() {
+    for text in ["05", "+5", "5.0", "x", ""] {
+      #expect(throws: PredicateError.self) {
+        _ = try ResolvedPredicate(
+          parsing: "population == %@", arguments: [.json(.string(text))], entity: 0,
+          model: Self.model, integersAsStrings: true)
+      }
+    }
+    #expect(error("population == %@", [.json(.string("5"))])?.code == .typeMismatch)
+  }
+
+  @Test("texts of a query string beside each other are texts, or numbers where numbers are needed")
+  func textsAlone() throws {
+    let texts: [PredicateArgument] = [.text("1"), .text("2")]
+    for (text, plain) in [
+      ("sum({%@, %@}) == population", "sum({1, 2}) == population"),
+      ("max({%@, %@}) == name", "max({'1', '2'}) == name"),
+      ("%@ ==[c] %@", "'1' ==[c] '2'"),
+      ("name == TERNARY(population > 1, %@, %@)", "name == TERNARY(population > 1, '1', '2')"),
+    ] {
+      #expect(try resolve(text, texts) == resolve(plain), "\(text)")
+    }
+  }
+
+  @Test(
     "predicates that mean the same are equal",
     arguments: [
       ("population > 5", "5 < population"), ("NOT population == 5", "population != 5"),

@@ -223,4 +223,52 @@ struct KeyFormTests {
     #expect(try file.ask("/v1/objects/thing/abc").text == #"{"id":"abc","n":3}"#)
     #expect(try file.ask("DELETE", "/v1/objects/thing/abc").status == 204)
   }
+
+  /// A key that is declared as an integer, but for the rowid, and holds a text and a fraction.
+  private static let mixedKeys = """
+    CREATE TABLE owner(k INT PRIMARY KEY, n INTEGER);
+    CREATE TABLE pet(id INTEGER PRIMARY KEY, owner INT REFERENCES owner(k));
+    INSERT INTO owner VALUES (1, 1), (2.5, 2), ('x1', 3);
+    INSERT INTO pet VALUES (1, 1), (2, 2.5), (3, 'x1');
+    """
+
+  @Test("that are texts in an integer column can be named in predicates", .onlyForFiles)
+  func textsInAnIntegerColumn() throws {
+    let file = try ServedFile(Self.mixedKeys)
+    for (entity, predicate, ids) in [
+      ("owner", "SELF == 'x1'", #"["x1"]"#), ("owner", "k == 'x1'", #"["x1"]"#),
+      ("owner", "SELF IN {'x1', 1, '2.5'}", #"[1,"2.5","x1"]"#),
+      ("owner", "SELF != 'x1'", #"[1,"2.5"]"#), ("owner", "SELF == 'x2'", "[]"),
+      ("owner", "ANY pet.owner == 'x1'", #"["x1"]"#),
+      ("pet", "owner == 'x1'", "[3]"), ("pet", "owner IN {'x1', '2.5'}", "[2,3]"),
+    ] {
+      let body = #"{"entity":"\#(entity)","as":"ids","where":"\#(predicate)"}"#
+      let answer = try file.ask("POST", "/v1/fetch", body: body)
+      #expect(answer.text.contains(#""items":\#(ids)}"#), "\(predicate): \(answer.text)")
+    }
+    for text in [" 1", "01", "1.0"] {
+      let body = #"{"entity":"owner","where":"SELF == '\#(text)'"}"#
+      #expect(try file.ask("POST", "/v1/fetch", body: body).code == "type-mismatch", "\(text)")
+    }
+  }
+
+  @Test("that are fractions are texts in items, sections and dictionaries", .onlyForFiles)
+  func fractionsAreTexts() throws {
+    let file = try ServedFile(Self.mixedKeys)
+    for option in ["", "&int64=string"] {
+      let ids = try file.ask("/v1/objects/owner?as=ids\(option)").text
+      #expect(ids.contains(#""items":[1,"2.5","x1"]}"#), "\(ids)")
+      let related = try file.ask("/v1/objects/pet?select=owner\(option)").text
+      #expect(related.contains(#"{"id":2,"owner":"2.5"}"#), "\(related)")
+      let rows = try file.ask("/v1/objects/pet?as=dictionaries&select=owner\(option)").text
+      #expect(
+        rows.contains(#""items":[{"owner":1},{"owner":"2.5"},{"owner":"x1"}]}"#), "\(rows)")
+      for fetch in ["owner?section=k", "pet?section=owner"] {
+        let sections = try file.ask("/v1/objects/\(fetch)&as=ids\(option)").json["sections"]
+        #expect(
+          sections?.elements?.compactMap { $0["value"] }
+            == [.number("1"), .string("2.5"), .string("x1")], "\(fetch)")
+      }
+    }
+  }
 }

@@ -117,6 +117,23 @@ struct PredicateContractTests {
     }
   }
 
+  @Test("with int64=string an argument may be the string of an integer")
+  func stringsOfIntegers() throws {
+    let file = try ServedFile(readingFixture)
+    func answer(_ members: String) throws -> Answer {
+      try file.ask(
+        "POST", "/v1/fetch",
+        body: #"{"entity":"city","arguments":["9007199254740993"],\#(members)}"#)
+    }
+    let ids = #""as":"ids","where":"population == %@""#
+    #expect(try answer(ids).code == "type-mismatch")
+    #expect(try answer(#"\#(ids),"int64":"string""#).text.contains(#""items":[1]}"#))
+    let dictionaries = try answer(
+      #""as":"dictionaries","where":"id == 1","group":["name"],"select":["n:@max.population"],"#
+        + #""having":"n == %@","int64":"string""#)
+    #expect(dictionaries.text.contains(#""items":[{"n":"9007199254740993"}]}"#))
+  }
+
   @Test func aPredicatePastItsLimitsIsRefused() throws {
     let file = try ServedFile(readingFixture)
     func code(_ predicate: String) throws -> String? {

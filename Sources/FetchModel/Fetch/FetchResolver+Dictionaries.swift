@@ -29,7 +29,8 @@ extension FetchResolver {
     let predicate = try predicate(of: objects, entity: entity).and(
       model.membership(of: entity, subentities: request.subentities ?? true))
     try checkDepth(of: predicate, atMost: ParserStackBudget.ofGroupedQuery)
-    var resolver = GroupedQueryResolver(model: model, entity: entity)
+    var resolver = GroupedQueryResolver(
+      model: model, entity: entity, integersAsStrings: request.integersAsStrings)
     let groupedQuery = try resolver.resolve(
       request, arguments: groups.arguments, variables: groups.variables,
       defaults: defaultSelection(of: entity).map(\.key))

@@ -145,7 +145,7 @@ public struct FetchResolver: Sendable {
     do {
       return try ResolvedPredicate(
         parsing: text, arguments: request.arguments, variables: request.variables,
-        entity: entity, model: model)
+        entity: entity, model: model, integersAsStrings: request.integersAsStrings)
     } catch {
       throw .predicate(parameter: "where", error: error)
     }

@@ -29,6 +29,8 @@ struct GroupedQueryResolver {
 
   let model: Model
   let entity: Int
+  /// True if a JSON string with the digits of an integer may be that integer.
+  private let integersAsStrings: Bool
   var aggregates: [GroupedQuery.Aggregate] = []
   var aggregateNames: [String] = []
   private(set) var drafts: [Draft] = []
@@ -38,9 +40,10 @@ struct GroupedQueryResolver {
   /// The model with the aggregates among the entity's attributes.
   private var extended: Model
 
-  init(model: Model, entity: Int) {
+  init(model: Model, entity: Int, integersAsStrings: Bool) {
     self.model = model
     self.entity = entity
+    self.integersAsStrings = integersAsStrings
     extended = model
   }
 
@@ -88,17 +91,12 @@ struct GroupedQueryResolver {
   private var firstAggregate: Int { model.entities[entity].attributes.count }
 
   private var extendedModel: Model {
-    let original = model.entities[entity]
     let added = zip(aggregateNames, aggregates).map { name, aggregate in
       Attribute(
         name: name, type: resultType(of: aggregate), dateFormat: dateFormat(of: aggregate))
     }
     var entities = model.entities
-    entities[entity] = Entity(
-      name: original.name, attributes: original.attributes + added,
-      relationships: original.relationships, idType: original.idType, aliases: original.aliases,
-      inheritance: original.inheritance, hiddenAttributes: original.hiddenAttributes,
-      uuidStyle: original.uuidStyle)
+    entities[entity] = entities[entity].adding(added)
     return Model(entities: entities)
   }
 }
@@ -260,7 +258,8 @@ extension GroupedQueryResolver {
     _ arguments: [PredicateArgument] = [], _ variables: [String: PredicateArgument] = [:]
   ) -> PredicateResolver {
     PredicateResolver(
-      model: extended, entity: entity, arguments: arguments, variables: variables, now: nil)
+      model: extended, entity: entity, arguments: arguments, variables: variables, now: nil,
+      integersAsStrings: integersAsStrings)
   }
 
   /// Records the paths that an expression depends on; for an aggregate, the path of its values.

@@ -58,6 +58,7 @@ public struct PlanParameter: Sendable, Hashable {
   func value(of given: Value) -> Value? {
     switch (given, isNegated) {
     case (.integer(let integer), false): isID ? .id(.integer(integer)) : given
+    case (.integer(let integer), true) where integer == .min: isID ? nil : .double(0x1p63)
     case (.integer(let integer), true): isID ? nil : .integer(-integer)
     case (.double(let double), _) where !isID: .double(isNegated ? -double : double)
     case (.string(let text), false): isID ? .id(.text(text)) : given

@@ -43,17 +43,20 @@ public struct Entity: Sendable, Hashable {
   /// The name, unique in the model.
   public let name: String
   /// The attributes except the id, in the model's order.
-  public let attributes: [Attribute]
+  public private(set) var attributes: [Attribute]
   /// The relationships, to-one and to-many, in the model's order.
   public let relationships: [Relationship]
   /// Attributes and relationships together, in the order of an item's members.
-  public let propertyOrder: [Property]
+  public private(set) var propertyOrder: [Property]
   /// The type of the ids. Composite keys have `.string` ids.
   public let idType: AttributeType
+  /// True if some ids of this entity of integer ids may be texts: a key of SQLite that is declared as an
+  /// integer and is no alias of the rowid.
+  public let mayHaveTextIDs: Bool
   /// The store's spelling of ids that are UUIDs.
   public let uuidStyle: ColumnEncoding.UUIDStyle
   /// Additional names for properties in predicates: column names, and the key's own name.
-  public let aliases: [String: Property]
+  public private(set) var aliases: [String: Property]
   /// True if a fetch of the entity can be repeated with `since`. False for views and keyless
   /// tables.
   public let isObservable: Bool
@@ -64,7 +67,7 @@ public struct Entity: Sendable, Hashable {
   /// Its relation to the entities that share its table.
   public let inheritance: Inheritance
   /// The attributes that the caller does not see. No name leads to them.
-  public let hiddenAttributes: Set<Int>
+  public private(set) var hiddenAttributes: Set<Int>
   /// The attributes of which no two objects have the same value.
   public let unique: Set<Int>
   /// The properties that are part of the key, which an update cannot change: columns of a composite key,
@@ -77,7 +80,7 @@ public struct Entity: Sendable, Hashable {
   /// False if access rules cannot restrict `read`, because SQLite gives one of the table's columns another
   /// name in subqueries.
   public let isRestrictable: Bool
-  private let propertyByName: [String: Property]
+  private var propertyByName: [String: Property] = [:]
 
   /// Makes an entity.
   public init(
@@ -87,7 +90,7 @@ public struct Entity: Sendable, Hashable {
     inheritance: Inheritance = .none,
     hiddenAttributes: Set<Int> = [], unique: Set<Int> = [], keyProperties: Set<Property> = [],
     needsKey: Bool = false, isIdentifiedByHash: Bool = false, isRestrictable: Bool = true,
-    uuidStyle: ColumnEncoding.UUIDStyle = .upper
+    mayHaveTextIDs: Bool = false, uuidStyle: ColumnEncoding.UUIDStyle = .upper
   ) {
     self.name = name
     self.hiddenAttributes = hiddenAttributes
@@ -96,6 +99,7 @@ public struct Entity: Sendable, Hashable {
     self.needsKey = needsKey
     self.isIdentifiedByHash = isIdentifiedByHash
     self.isRestrictable = isRestrictable
+    self.mayHaveTextIDs = mayHaveTextIDs
     self.uuidStyle = uuidStyle
     self.inheritance = inheritance
     self.attributes = attributes
@@ -108,14 +112,17 @@ public struct Entity: Sendable, Hashable {
     self.isObservable = isObservable
     self.isLocked = isLocked
     self.isWritable = isWritable
-    var byName: [String: Property] = ["id": .id]
+    indexProperties()
+  }
+
+  private mutating func indexProperties() {
+    propertyByName = ["id": .id]
     for (index, attribute) in attributes.enumerated() where !hiddenAttributes.contains(index) {
-      byName[attribute.name] = .attribute(index)
+      propertyByName[attribute.name] = .attribute(index)
     }
     for (index, relationship) in relationships.enumerated() {
-      byName[relationship.name] = .relationship(index)
+      propertyByName[relationship.name] = .relationship(index)
     }
-    propertyByName = byName
   }
 
   /// Returns the property that items show under `name`; nil without one.
@@ -145,18 +152,23 @@ public struct Entity: Sendable, Hashable {
     func isShown(_ property: Property) -> Bool {
       if case .attribute(let index) = property { !hiddenAttributes.contains(index) } else { true }
     }
-    let attributes = attributes.enumerated().map { index, attribute in
-      hiddenAttributes.contains(index) ? attribute.hidden : attribute
+    var entity = self
+    for index in attributes.indices where hiddenAttributes.contains(index) {
+      entity.attributes[index].isHidden = true
     }
-    return Entity(
-      name: name, attributes: attributes, relationships: relationships,
-      propertyOrder: propertyOrder.filter(isShown), idType: idType,
-      aliases: aliases.filter { isShown($0.value) }, isObservable: isObservable,
-      isLocked: isLocked, isWritable: isWritable, inheritance: inheritance,
-      hiddenAttributes: hiddenAttributes,
-      unique: unique, keyProperties: keyProperties, needsKey: needsKey,
-      isIdentifiedByHash: isIdentifiedByHash, isRestrictable: isRestrictable,
-      uuidStyle: uuidStyle)
+    entity.propertyOrder = propertyOrder.filter(isShown)
+    entity.aliases = aliases.filter { isShown($0.value) }
+    entity.hiddenAttributes = hiddenAttributes
+    entity.indexProperties()
+    return entity
+  }
+
+  /// Returns the entity with more attributes.
+  func adding(_ attributes: [Attribute]) -> Entity {
+    var entity = self
+    entity.attributes += attributes
+    entity.indexProperties()
+    return entity
   }
 }
 
@@ -196,7 +208,7 @@ public struct Attribute: Sendable, Hashable {
   public let isWritable: Bool
   /// True if items show the attribute only if it is selected: fields of a transformable attribute,
   /// and the name of the object's entity.
-  public let isHidden: Bool
+  public fileprivate(set) var isHidden: Bool
   /// True for a column of SQLite without a declared type, which stores numbers and text alike. ``type``
   /// is that of its first value.
   public let isUntyped: Bool
@@ -218,14 +230,6 @@ public struct Attribute: Sendable, Hashable {
     self.hasDefault = hasDefault
     self.dateFormat = dateFormat
     self.isWritable = isWritable
-  }
-
-  /// The same attribute, which items show only if it is selected.
-  fileprivate var hidden: Attribute {
-    Attribute(
-      name: name, type: type, isOptional: isOptional, hasDefault: hasDefault,
-      dateFormat: dateFormat, isWritable: isWritable, isHidden: true, isUntyped: isUntyped,
-      declaration: declaration)
   }
 }
 

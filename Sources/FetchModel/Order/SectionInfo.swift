@@ -70,12 +70,15 @@ private struct SectionWriter {
   /// nil for a derived value, which is always text.
   private let type: AttributeType?
   private let dateFormat: DateFormat?
+  /// True for the id of an object, which is a text if it is no integer.
+  private let isID: Bool
   private let integersAsStrings: Bool
   private(set) var name = ""
   private(set) var value: [UInt8] = []
 
   init(term: OrderTerm, model: Model, integersAsStrings: Bool) {
     self.integersAsStrings = integersAsStrings
+    isID = term.path.target == .object && term.derivation == .value
     type = term.derivation == .value ? model.type(of: term.path) : nil
     switch term.path.target {
     case .attribute(let index):
@@ -116,6 +119,8 @@ private struct SectionWriter {
   private mutating func write(_ double: Double) {
     if type == .date, dateFormat == .unixSeconds, let date = Instant(secondsSince1970: double) {
       write(date)
+    } else if isID {
+      write(string: double.description)
     } else {
       write(number: double)
     }

@@ -141,7 +141,7 @@ extension Operand {
     case .integer(let id): return isText ? nil : .id(.integer(id))
     case .double: return isText ? nil : value
     case .string(let id):
-      return isText ? entity.objectID(id).map { .id($0) } : numericID(id)
+      return isText ? entity.objectID(id).map { .id($0) } : numericID(id, entity)
     case .id(.integer): return isText ? nil : value
     case .id(.text): return isText ? value : nil
     default: return nil
@@ -149,15 +149,17 @@ extension Operand {
   }
 
   /// The number whose only spelling as an id `text` is, as in a path; nil for other text, also for `1.0`:
-  /// that id is 1. A key of SQLite that is declared as an integer or a decimal may hold a fraction.
-  private static func numericID(_ text: String) -> Value? {
+  /// that id is 1. A key of SQLite that is declared as an integer or a decimal may hold a fraction, or
+  /// a text that is no number.
+  private static func numericID(_ text: String, _ entity: Entity) -> Value? {
     if let integer = Int64(text) {
       return integer.description == text ? .id(.integer(integer)) : nil
     }
-    guard let double = Double(text), !double.isNaN, Int64(exactly: double) == nil,
-      double.description == text
-    else { return nil }
-    return .double(double)
+    guard let double = Double(text), !double.isNaN else {
+      let isID = entity.mayHaveTextIDs && NumericText(text) == .notNumeric
+      return isID ? .id(.text(text)) : nil
+    }
+    return Int64(exactly: double) == nil && double.description == text ? .double(double) : nil
   }
 
   /// The value of a query string's text as `kind`; nil if the text is not a value of that kind.

@@ -43,8 +43,6 @@ struct PredicatePrinter {
   var text = ""
   var arguments: [PredicateArgument] = []
 
-  init(given: [PredicateArgument]) { self.given = given }
-
   /// Writes `predicate` as an operand of a chain or NOT that binds like `outer`.
   mutating func write(_ predicate: Predicate, within outer: PredicateParser.Precedence) {
     switch predicate {

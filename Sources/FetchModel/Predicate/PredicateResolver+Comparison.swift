@@ -234,7 +234,9 @@ extension PredicateResolver {
     if isDecisive(left, against: right) {
       return (try typed(left), try converted(right, to: left.kind, because: left), left.kind)
     }
-    return (try converted(left, to: right.kind, because: right), try typed(right), right.kind)
+    // Two texts of a query string are texts.
+    let kind = right.kind == .untyped ? Operand.Kind.text : right.kind
+    return (try converted(left, to: kind, because: right), try typed(right), kind)
   }
 
   /// A text key as a text if options apply to it: ids are compared exactly.

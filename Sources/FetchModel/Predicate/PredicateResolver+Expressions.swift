@@ -114,6 +114,9 @@ extension PredicateResolver {
   }
 
   func operand(_ json: JSON, at range: SourceRange) throws(PredicateError) -> Operand {
+    if integersAsStrings, case .string(let text) = json, Int64(text)?.description == text {
+      return Operand(.string(text), .untyped, at: range)
+    }
     guard let operand = Operand(json, at: range) else {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: json.kind, expected: "one value",

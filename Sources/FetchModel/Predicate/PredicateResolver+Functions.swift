@@ -145,12 +145,15 @@ extension PredicateResolver {
     if function == .count {
       return Operand(.integer(Int64(operands.count)), .number(isInteger: true), at: range)
     }
-    guard let first = operands.first(where: { ![.null, .untyped].contains($0.kind) }) else {
+    guard let value = operands.first(where: { $0.kind != .null }) else {
       if function == .sum { return Operand(Literal.integer(0), at: range) }
       return Operand(.null, .null, at: range)
     }
+    let first = operands.first { ![.null, .untyped].contains($0.kind) } ?? value
     let isComparison = function == .min || function == .max
-    let kind = isComparison ? first.kind : Operand.Kind.number(isInteger: false)
+    // Texts of a query string alone are texts.
+    let ownKind = first.kind == .untyped ? Operand.Kind.text : first.kind
+    let kind = isComparison ? ownKind : Operand.Kind.number(isInteger: false)
     var values: [ResolvedExpression] = []
     var areIntegers = function != .average
     for operand in operands {

@@ -4,14 +4,18 @@
 extension ResolvedPredicate {
   /// Parses `text` and looks it up in `model`, as a predicate about the entity at index `entity`.
   ///
-  /// - Parameter now: what `now()` means; nil is the time of the call.
+  /// - Parameters:
+  ///   - now: what `now()` means; nil is the time of the call.
+  ///   - integersAsStrings: True if a JSON string with the digits of an integer may be that integer.
   public init(
     parsing text: String, arguments: [PredicateArgument] = [],
-    variables: [String: PredicateArgument] = [:], entity: Int, model: Model, now: Instant? = nil
+    variables: [String: PredicateArgument] = [:], entity: Int, model: Model, now: Instant? = nil,
+    integersAsStrings: Bool = false
   ) throws(PredicateError) {
     do {
       self = try Predicate(parsing: text).resolved(
-        in: model, entity: entity, arguments: arguments, variables: variables, now: now)
+        in: model, entity: entity, arguments: arguments, variables: variables, now: now,
+        integersAsStrings: integersAsStrings)
     } catch {
       throw error.located(in: text)
     }
@@ -20,12 +24,18 @@ extension ResolvedPredicate {
 
 extension Predicate {
   /// Looks the predicate up in `model` and fills in its arguments.
+  ///
+  /// - Parameters:
+  ///   - now: what `now()` means; nil is the time of the call.
+  ///   - integersAsStrings: True if a JSON string with the digits of an integer may be that integer.
   public func resolved(
     in model: Model, entity: Int, arguments: [PredicateArgument] = [],
-    variables: [String: PredicateArgument] = [:], now: Instant? = nil
+    variables: [String: PredicateArgument] = [:], now: Instant? = nil,
+    integersAsStrings: Bool = false
   ) throws(PredicateError) -> ResolvedPredicate {
     var resolver = PredicateResolver(
-      model: model, entity: entity, arguments: arguments, variables: variables, now: now)
+      model: model, entity: entity, arguments: arguments, variables: variables, now: now,
+      integersAsStrings: integersAsStrings)
     let condition = try resolver.resolve(self)
     try resolver.refuseUnused()
     try ParserStackBudget.check(ParserStackBudget.entries(condition))
@@ -50,6 +60,9 @@ struct PredicateResolver {
   let arguments: [PredicateArgument]
   let variables: [String: PredicateArgument]
   private let givenNow: Instant?
+  /// True if a JSON string with the digits of an integer takes the type that it is compared with, as
+  /// `int64=string` sends large integers.
+  let integersAsStrings: Bool
   /// The fetch's object, then the elements of the collections around the current place.
   private(set) var scopes: [Scope]
   private(set) var paths: [PropertyPath] = []
@@ -62,9 +75,10 @@ struct PredicateResolver {
 
   init(
     model: Model, entity: Int, arguments: [PredicateArgument],
-    variables: [String: PredicateArgument], now: Instant?
+    variables: [String: PredicateArgument], now: Instant?, integersAsStrings: Bool
   ) {
     self.model = model
+    self.integersAsStrings = integersAsStrings
     self.arguments = arguments
     self.variables = variables
     givenNow = now

@@ -4,7 +4,7 @@ import FetchModel
 
 extension FetchQuery {
   mutating func formatID(_ plan: FetchPlan) {
-    if plan.integersAsStrings, layout.idFormat == .id { layout.idFormat = .largeNumberAsString }
+    if plan.integersAsStrings { layout.idFormat = layout.idFormat.withLargeIntegersAsStrings }
   }
 
   /// Adds the values of a plan's items. If items are only ids, adds the values that their updates
@@ -77,9 +77,10 @@ extension FetchQuery {
 
 extension ValueFormat {
   /// The same format with integers beyond ±2^53 as strings.
-  fileprivate var withLargeIntegersAsStrings: ValueFormat {
+  var withLargeIntegersAsStrings: ValueFormat {
     switch self {
-    case .number, .id: .largeNumberAsString
+    case .number: .largeNumberAsString
+    case .id: .largeIDAsString
     case .ids: .largeIDsAsStrings
     default: self
     }

@@ -194,7 +194,10 @@ package struct GroupedQueryComposer {
     key.append(0x3A)
     var format = ValueFormat(
       SQLColumn(sql: "", type: column.type, dateFormat: operand.dateFormat))
-    if format == .number, plan.integersAsStrings { format = .largeNumberAsString }
+    if case .path(let path) = column.value, path.path.target == .object, format == .number {
+      format = .id
+    }
+    if plan.integersAsStrings { format = format.withLargeIntegersAsStrings }
     return GroupedColumn(
       index: index, key: key, format: format, isDecimal: column.type == .decimal,
       isDouble: column.type == .double, isCollection: isCollection(column.value),

@@ -34,7 +34,7 @@ package struct JoinBuilder: SQLScope {
     self.init(
       context: context, entity: entity, alias: alias, source: source, correlation: "",
       mayRepeat: false, position: nil, required: required)
-    tables = [JoinedTable(TableInfo(context.schema.entities[entity]), alias: alias)]
+    tables = [JoinedTable(table: TableInfo(context.schema.entities[entity]), alias: alias)]
   }
 
   private init(
@@ -170,7 +170,7 @@ package struct JoinBuilder: SQLScope {
     joinText +=
       " \(kind) \(context.presentRows(target.name)) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
-    tables.append(JoinedTable(TableInfo(target), alias: condition.alias))
+    tables.append(JoinedTable(table: TableInfo(target), alias: condition.alias))
     return condition.alias
   }
 
@@ -276,11 +276,6 @@ extension JoinBuilder {
 private struct JoinedTable {
   let table: TableInfo
   let alias: String
-
-  init(_ table: TableInfo, alias: String) {
-    self.table = table
-    self.alias = alias
-  }
 }
 
 /// The tables along to-many steps, joined to each other; the first is joined to an outer query.
@@ -318,7 +313,8 @@ private struct Chain {
     case .joinTable(let index, let source, let destination):
       let owner = holder(source.referenced)
       let isComplete = append(
-        Link(context.schema.joinTables[index], source, destination), to: table, end: end
+        Link(table: context.schema.joinTables[index], source: source, destination: destination),
+        to: table, end: end
       ) { source.childCondition($0, parentValues: owner, areColumns: areColumns) }
       if !isComplete { return }
     }
@@ -332,10 +328,6 @@ private struct Chain {
     let table: JoinTable
     let source: ForeignKey
     let destination: ForeignKey
-
-    init(_ table: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) {
-      (self.table, self.source, self.destination) = (table, source, destination)
-    }
   }
 
   /// Appends a join table, and the table of its objects unless `end` needs only the links.
@@ -370,7 +362,7 @@ private struct Chain {
 
   /// Records the table under the current alias.
   private mutating func record(_ table: TableInfo) {
-    tables.append(JoinedTable(table, alias: alias))
+    tables.append(JoinedTable(table: table, alias: alias))
   }
 
   /// - Parameter joinCondition: Returns the join condition for a row of an alias, or for unqualified columns

@@ -25,6 +25,8 @@ struct ResultColumns {
 public enum ValueFormat: Sendable, Hashable {
   /// An id: an integer or text. A fraction, which an integer column of SQLite may hold, is text.
   case id
+  /// The same, with integers beyond ±2^53 as strings.
+  case largeIDAsString
   case number
   /// Integers beyond ±2^53 as strings.
   case largeNumberAsString

@@ -177,6 +177,8 @@ extension EntityDraft {
         && catalog.column(named: key.columns[0])?.defaultSQL == nil,
       isIdentifiedByHash: key.kind == .hash,
       isRestrictable: catalog.isObservable || key.dialect.hasTypedColumns,
+      mayHaveTextIDs: key.kind == .column && key.parts[0].form == .integer
+        && !key.dialect.hasTypedColumns,
       uuidStyle: key.dialect.hasTypedColumns ? .lower : .upper)
   }
 

@@ -172,6 +172,15 @@ struct AccessRulesTests {
     #expect(other.rule(.read, 1).condition == .constant(false))
   }
 
+  @Test("The smallest integer of a claim can be negated")
+  func smallestClaim() throws {
+    let rules = try rules(
+      #"{"entities":{"Note":{"access":{"read":"salary < -$user.claims.level"}}}}"#)
+    let claims = try JSON(parsing: Array(#"{"level":-9223372036854775808}"#.utf8))
+    let access = rules.access(of: AccessCaller(claims: claims))
+    #expect(access.rule(.read, 1).condition != .constant(false))
+  }
+
   @Test("Callers with equal values of the rules' variables are equal, others are not")
   func equality() throws {
     let rules = try rules(#"{"entities":{"Note":{"access":{"read":"owner == $user.id"}}}}"#)
