@@ -27,6 +27,7 @@ def p19(bench):
     _saves(_measured(bench, program, "saves"))
     _results(_measured(bench, program, "results"))
     _rows(_measured(bench, program, "rows", RUN / "readings.sqlite"))
+    _first(_measured(bench, program, "first", RUN / "readings.sqlite"))
 
 
 def _build():
@@ -104,3 +105,12 @@ def _rows(seen):
     ):
         records = seen["records"]
         table.row("", what, "s", seen[name], records, "GRDB's Codable records", at_most=most)
+
+
+def _first(seen):
+    for part, rows, most in (("all", "100,000 rows", 3), ("window", "50 of 100,000 rows", None)):
+        for kind, what in (("controller", "a results controller"), ("live", "a live sequence")):
+            ours, theirs = (seen[f"{name}, {part}"] * 1e3 for name in (kind, "observation"))
+            table.row(
+                "", f"the first fetch of {what}, {rows}", "ms", ours, theirs,
+                "GRDB's ValueObservation", at_most=most)

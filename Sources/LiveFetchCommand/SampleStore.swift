@@ -11,19 +11,14 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
   case world, heroes, todo, blog
 
   /// Why a sample could not be loaded.
-  enum Failure: Error, CustomStringConvertible {
-    case missingResource(String)
-    case cannotBeMade
-    case refused(String)
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
 
-    var description: String {
-      switch self {
-      case .missingResource(let name):
-        "the program's own file \(name) is missing; it belongs beside the program"
-      case .cannotBeMade:
-        "the file cannot be created: check that its directory exists and is writable"
-      case .refused(let reason): "the sample's data was refused: \(reason)"
-      }
+    static let cannotBeMade = Failure(
+      description: "the file cannot be created: check that its directory exists and is writable")
+
+    static func refused(_ reason: String) -> Failure {
+      Failure(description: "the sample's data was refused: \(reason)")
     }
   }
 
@@ -113,7 +108,8 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
     let file = Bundle.main.bundleURL
       .appendingPathComponent("LiveFetch_LiveFetchCommand.resources/\(folder)/\(name)")
     guard FileManager.default.fileExists(atPath: file.path) else {
-      throw Failure.missingResource(name)
+      throw Failure(
+        description: "the program's own file \(name) is missing; it belongs beside the program")
     }
     return file
   }

@@ -62,33 +62,32 @@ struct ServeOptions: ParsableArguments {
       (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
       (.token, token), (.tokenFile, tokenFile), (.jwtKey, jwtKey), (.jwksURL, jwksURL),
       (.jwtIssuer, jwtIssuer), (.jwtAudience, jwtAudience), (.jwtRolesClaim, jwtRolesClaim),
-      (.access, access), (.anonymous, anonymous.map { "\($0)" }),
-      (.allowHost, Self.joined(allowHost)),
-      (.insecureOpen, insecureOpen.map { "\($0)" }), (.corsOrigin, Self.joined(corsOrigin)),
-      (.tlsCert, tlsCert), (.tlsKey, tlsKey), (.trustProxy, Self.joined(trustProxy)),
-      (.logRequests, logRequests.map { "\($0)" }), (.logFormat, logFormat), (.audit, audit),
-      (.limit, Self.joined(limit)), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
-      (.maxBody, maxBody),
+      (.access, access), (.tlsCert, tlsCert), (.tlsKey, tlsKey), (.logFormat, logFormat),
+      (.audit, audit), (.maxItems, maxItems), (.queryTimeout, queryTimeout), (.maxBody, maxBody),
       (.maxAnswer, maxAnswer), (.maxMemoryInFlight, maxMemoryInFlight),
-      (.maxLiveMemory, maxLiveMemory),
-      (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
-      (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle),
-      (.backupEvery, backupEvery), (.backupTo, backupTo), (.keep, keep), (.workers, workers),
+      (.maxLiveMemory, maxLiveMemory), (.shutdownTimeout, shutdownTimeout),
+      (.durability, durability), (.keepHistory, keepHistory), (.keepDays, keepDays),
+      (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.backupEvery, backupEvery),
+      (.backupTo, backupTo), (.keep, keep), (.workers, workers),
       (.maxConnections, maxConnections), (.maxAddressConnections, maxAddressConnections),
       (.idleTimeout, idleTimeout),
-      (.create, create.map { "\($0)" }),
-      (.readOnly, readOnly.map { "\($0)" }),
-      (.explain, explain.map { "\($0)" }),
-      (.serverTiming, serverTiming.map { "\($0)" }),
     ]
-    return Dictionary(
-      texts.compactMap { setting, text in text.map { (setting.name, $0) } },
-      uniquingKeysWith: { _, last in last })
-  }
-
-  /// The values of a repeated flag as one text; nil if it was not given.
-  private static func joined(_ values: [String]) -> String? {
-    values.isEmpty ? nil : values.joined(separator: ",")
+    let lists: [(Setting, [String])] = [
+      (.allowHost, allowHost), (.corsOrigin, corsOrigin), (.trustProxy, trustProxy),
+      (.limit, limit),
+    ]
+    let switches: [(Setting, Bool?)] = [
+      (.anonymous, anonymous), (.insecureOpen, insecureOpen), (.logRequests, logRequests),
+      (.create, create), (.readOnly, readOnly), (.explain, explain), (.serverTiming, serverTiming),
+    ]
+    var flags: [String: String] = [:]
+    for (setting, text) in texts { flags[setting.name] = text }
+    // A flag that was not given is no list.
+    for (setting, list) in lists where !list.isEmpty {
+      flags[setting.name] = list.joined(separator: ",")
+    }
+    for (setting, isOn) in switches { flags[setting.name] = isOn.map { "\($0)" } }
+    return flags
   }
 
   /// The value of every setting, from all sources.

@@ -108,7 +108,7 @@ struct Server {
     let changed =
       source.path == nil ? "its tables have changed" : "its tables or the file have changed"
     let open = source.reopening(options) { address.value }
-    return try ServiceHost(store, configuration: options.service) { event in
+    return try ServiceHost(store, configuration: options.service(of: source)) { event in
       switch event {
       case .reopened: printError("\(name): \(changed); opened again")
       case .cannotReopen(let error):

@@ -191,9 +191,7 @@ struct ServerOptions {
     guard let directory = settings.text(.publicDirectory) else { return }
     let path = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
     let folder = path == "/" ? path : path + "/"
-    let named = [Setting.model, .tokenFile, .jwtKey, .access, .tlsKey, .audit, .backupTo]
-    let files = [store, settings.file] + named.map { settings.text($0) }
-    for file in files.compactMap({ $0 }) {
+    for file in [store].compactMap({ $0 }) + namedFiles {
       let url = URL(fileURLWithPath: file)
       // The file itself does not have to exist.
       let place = url.deletingLastPathComponent().resolvingSymlinksInPath()
@@ -204,6 +202,12 @@ struct ServerOptions {
         "\(file) is below --public \(directory), whose files everyone can read: move it, or serve another directory",
         .usage)
     }
+  }
+
+  /// The files that the settings name, the file of settings among them.
+  private var namedFiles: [String] {
+    let named = [Setting.model, .tokenFile, .jwtKey, .access, .tlsKey, .audit, .backupTo]
+    return ([settings.file] + named.map { settings.text($0) }).compactMap { $0 }
   }
 
   /// Opens the audit file. Ends the command if it cannot be written.
@@ -280,7 +284,7 @@ struct ServerOptions {
     return files
   }()
 
-  var service: ServiceConfiguration {
+  func service(of store: StoreLocation) -> ServiceConfiguration {
     var service = ServiceConfiguration()
     service.maxItems = settings.integer(.maxItems)
     service.maxResponseBytes = settings.integer(.maxAnswer)
@@ -297,6 +301,9 @@ struct ServerOptions {
     service.servesAnonymous = settings.isOn(.anonymous)
     service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
+    let path = store.path.map { realPath($0) ?? $0 }
+    service.ownFiles =
+      namedFiles + (path.map { path in ["", "-wal", "-shm", "-journal"].map { path + $0 } } ?? [])
     service.builtInFiles = StaticFiles(contents: Self.builtInFiles)
     // Releases have the documentation of the Swift packages beside the program.
     service.swiftDocumentation = StaticFiles(

@@ -41,7 +41,8 @@ final class SettingsReload: Sendable {
       let changes = newer.changes(since: running)
       let acceptsRules = host.hasChangedRules
       guard !changes.isEmpty || acceptsRules else { return }
-      host.reload(newer.service, open: source.reopening(newer) { [address] in address.value })
+      host.reload(
+        newer.service(of: source), open: source.reopening(newer) { [address] in address.value })
       options.withLock { $0 = newer }
       if acceptsRules { printError("the access rules are in use again, as the tables are now") }
       if !changes.isEmpty { printError("read again: \(changes.joined(separator: ", "))") }

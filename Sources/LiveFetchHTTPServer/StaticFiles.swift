@@ -3,7 +3,7 @@
 // Input: a GET or HEAD request. Output: its response, or nil if there is no such file. Promise:
 // nothing outside the directory is read, whatever the target contains. Each segment is decoded
 // once; `..`, NUL, backslashes and names that begin with a dot are refused; a symbolic link is
-// followed only to a file inside.
+// followed only to a file inside; other names of a given file (hard links) are refused.
 
 import Bytes
 import Glibc
@@ -26,6 +26,8 @@ public final class StaticFiles: Sendable {
   }
 
   private let source: Source
+  /// The paths of files that are not served under another name.
+  private let hidden: [String]
   /// Protects the cached files, by their path without symbolic links.
   private let cache = SanitizedMutex(CachedFiles())
 
@@ -35,8 +37,12 @@ public final class StaticFiles: Sendable {
   }
 
   /// Returns nil if `directory` is not a directory.
-  public init?(directory: String) {
+  ///
+  /// - Parameter hidden: the paths of files that are not served under another name, which is a hard
+  ///   link. They need not exist.
+  public init?(directory: String, hiding hidden: [String] = []) {
     guard let resolved = realPath(directory), Self.isDirectory(resolved) else { return nil }
+    self.hidden = hidden
     source = .directory(resolved == "/" ? "" : resolved)
   }
 
@@ -44,7 +50,10 @@ public final class StaticFiles: Sendable {
   ///
   /// - Parameter contents: the files by path; each path begins with `/`. Each file is compressed at
   ///   the first request for it.
-  public init(contents: [String: [UInt8]]) { source = .contents(contents) }
+  public init(contents: [String: [UInt8]]) {
+    source = .contents(contents)
+    hidden = []
+  }
 
   /// The response to a request; nil if there is no such file, and for other methods.
   ///
@@ -57,7 +66,7 @@ public final class StaticFiles: Sendable {
     switch source {
     case .directory(let root):
       return resolve(name, in: root).flatMap { place in
-        Self.open(place) { descriptor, stamp in
+        open(place) { descriptor, stamp in
           file(place, descriptor, stamp)?.response(to: request, from: descriptor)
         }
       }
@@ -72,7 +81,7 @@ public final class StaticFiles: Sendable {
     guard let name = Self.decode(path) else { return false }
     switch source {
     case .directory(let root):
-      return resolve(name, in: root).flatMap { place in Self.open(place) { $1 } } != nil
+      return resolve(name, in: root).flatMap { place in open(place) { $1 } } != nil
     case .contents(let contents): return Self.place(of: name, in: contents) != nil
     }
   }
@@ -143,13 +152,16 @@ public final class StaticFiles: Sendable {
   }
 
   /// Opens a file that may be served; nil if it may not be.
-  private static func open<Result>(
+  private func open<Result>(
     _ place: String, _ body: (_ descriptor: Int32, _ stamp: FileStamp) -> Result?
   ) -> Result? {
     let descriptor = Glibc.open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    return FileStamp(descriptor).flatMap { body(descriptor, $0) }
+    guard let stamp = FileStamp(descriptor),
+      !stamp.isLinked || !hidden.contains(where: { stamp.isOfFile(at: $0) })
+    else { return nil }
+    return body(descriptor, stamp)
   }
 
   private func keep(_ file: StaticFile, at place: String) {
@@ -176,6 +188,15 @@ struct FileStamp: Equatable, Sendable {
   let size: Int
   let seconds: Int
   let nanoseconds: Int
+  /// True if the file has several names.
+  let isLinked: Bool
+
+  /// True if `path` names the same file now.
+  func isOfFile(at path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && UInt(status.st_dev) == device
+      && UInt(status.st_ino) == inode
+  }
 
   /// An entity tag of its own for each state.
   var tag: String {
@@ -193,5 +214,6 @@ struct FileStamp: Equatable, Sendable {
     size = Int(status.st_size)
     seconds = status.st_mtim.tv_sec
     nanoseconds = status.st_mtim.tv_nsec
+    isLinked = status.st_nlink > 1
   }
 }

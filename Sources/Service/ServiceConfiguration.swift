@@ -35,6 +35,8 @@ public struct ServiceConfiguration: Sendable {
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.
   public var publicDirectory: String?
+  /// The paths of files that are not served under another name in ``publicDirectory``.
+  public var ownFiles: [String] = []
   /// The web page, the manual and the JavaScript client that are built into the program; nil if there
   /// are none. With ``publicDirectory``, only the manual and the client are served from here.
   public var builtInFiles: StaticFiles?

@@ -123,10 +123,9 @@ struct CopyCommandTests {
     #expect(back.output == Self.report)
     #expect(try Self.objects(folder, "back.sqlite") == expected)
     #expect(
-      try SQLiteStore.idempotencyRecords(path: folder.file("back.sqlite"))
-        == [
-          IdempotencyRecord(key: "k", at: 2_000_000_000.5, fingerprint: "f", bytes: [0x7B, 0x7D])
-        ])
+      try folder.sql(
+        "SELECT key, at, fingerprint, CAST(answer AS TEXT) FROM livefetch_answer",
+        on: "back.sqlite") == ["k|2000000000.5|f|{}"])
     for store in [target, "back.sqlite"] {
       let keys = try folder.run(["key", "list", store])
       #expect(keys.output.contains("phone"), "\(keys.output) \(keys.errors)")
@@ -249,6 +248,32 @@ struct CopyCommandTests {
     #expect(try PostgresStore.apiKeys(target) == keys)
     try run("copy", target, "back.sqlite", "--quiet")
     #expect(try SQLiteStore.apiKeys(path: folder.file("back.sqlite")) == keys)
+  }
+
+  @Test("Keys and stored responses are copied as they were when the objects were read")
+  func oneState() throws {
+    let folder = try Self.folder()
+    let path = folder.file("app.sqlite")
+    let model = try #require(try SQLiteStore.storedModel(path: path))
+    var options = SQLiteStoreOptions()
+    options.isReadOnly = true
+    let store = try SQLiteStore(path: path, options: options)
+    defer { store.close() }
+    let record = IdempotencyRecord(key: "k", at: 2_000_000_000, fingerprint: "f", bytes: [0x7B])
+    let before = try store.readResponses { transaction throws(StoreError) -> CopiedState in
+      // The first query of a transaction decides which state it reads.
+      _ = try transaction.copiedState(of: model)
+      try SQLiteStore.addIdempotencyRecords([record], path: path)
+      _ = try SQLiteStore.revokeAPIKey("phone", path: path)
+      return try transaction.copiedState(of: model)
+    }
+    #expect(before.idempotencyRecords.isEmpty)
+    #expect(before.apiKeys.map { $0.revoked == nil } == [true])
+    let after = try store.readResponses { transaction throws(StoreError) -> CopiedState in
+      try transaction.copiedState(of: model)
+    }
+    #expect(after.idempotencyRecords == [record])
+    #expect(after.apiKeys.map { $0.revoked == nil } == [false])
   }
 
   @Test("A destination that is there, and a source without a model, are refused")

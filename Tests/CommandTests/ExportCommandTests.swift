@@ -158,6 +158,21 @@ struct ExportCommandTests {
     }
   }
 
+  @Test("A fetch without rows has the heading of all columns, from a file and from a server")
+  func fetchWithoutRows() throws {
+    let folder = try fixture()
+    let server = try folder.serve("w.sqlite")
+    for (store, heading) in [
+      ("w.sqlite", "name,country,population,founded,capital"),
+      (server.address, "name,population,founded,capital,country"),
+    ] {
+      let none = ["fetch", store, "City", "--where", "id < 0", "--format", "csv"]
+      #expect(try folder.run(none).output == "id,\(heading)\n", "\(store)")
+      let dictionaries = try folder.run(none + ["--shape", "dictionaries"])
+      #expect(dictionaries.output == heading + "\n", "\(store)")
+    }
+  }
+
   @Test("An export does not write plain text under a name of compressed data")
   func compressedExport() throws {
     let folder = try fixture()

@@ -46,6 +46,27 @@ extension ImportTests {
     #expect(try folder.sql("SELECT n FROM T", on: "new.sqlite") == ["1.0", "1.5"])
   }
 
+  @Test("A field of 48 MB that comes in small pieces is not scanned again for each of them")
+  func longField() throws {
+    let folder = try Folder()
+    let length = 48_000_000
+    try folder.write("t\n\"\(String(repeating: "x", count: length))\"\n\"y\"", to: "a.csv")
+    mkfifo(folder.file("pipe"), 0o600)
+    let writer = Process()
+    writer.executableURL = URL(fileURLWithPath: "/bin/sh")
+    writer.arguments = ["-c", "cat \"$0\" > \"$1\"", folder.file("a.csv"), folder.file("pipe")]
+    try writer.run()
+    let records = try DelimitedSource(
+      SlidingBuffer(ByteSource(path: folder.file("pipe"))), delimiter: 0x2C)
+    var lengths: [Int] = []
+    while case .record = try records.next() {
+      guard case .quoted(let text)? = records.fields.first else { continue }
+      lengths.append(text.count)
+    }
+    #expect(lengths == [length, 1])
+    writer.waitUntilExit()
+  }
+
   @Test("A compressed file is decompressed in pieces of less than 512 KiB")
   func pieces() throws {
     let folder = try Folder()

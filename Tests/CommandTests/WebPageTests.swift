@@ -112,6 +112,26 @@ struct WebPageTests {
     )
   }
 
+  @Test("A hard link below --public to a file that the server itself uses is not served")
+  func hardLinks() throws {
+    let folder = try folder()
+    try folder.write("secret", to: "token")
+    try folder.write("[]", to: "audit.log")
+    try folder.write("text", to: "site/a.txt")
+    let (_, address) = try folder.serve(
+      "w.sqlite", ["--public", "site", "--token-file", "token", "--audit", "audit.log"])
+    let files = ["w.sqlite", "w.sqlite-wal", "token", "audit.log"]
+    for (name, place) in files.map({ ($0, $0 + ".txt") }) + [("site/a.txt", "b.txt")] {
+      try FileManager.default.linkItem(
+        atPath: folder.file(name), toPath: folder.file("site/" + place))
+    }
+    let client = FaultClient(address: address)
+    for file in files {
+      #expect(try client.send("GET", "/\(file).txt").status == 404, "\(file)")
+    }
+    #expect(try client.send("GET", "/b.txt").body == Array("text".utf8))
+  }
+
   /// A store, and a directory of files for `--public`.
   private func folder() throws -> Folder {
     let folder = try smallFolder()

@@ -1,22 +1,7 @@
 // A fetch of any length → its snapshot in pages, all from one read transaction.
 
-extension Store {
-  /// Reads the result of `plan`, `size` items at a time, in one read transaction. O(rows of the
-  /// result).
-  ///
-  /// - Parameter body: Receives each page as a snapshot's JSON. Returns true to continue.
-  /// - Throws: The error of a query, or the error that `body` throws.
-  public func pages(
-    of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
-  ) throws(StoreError) {
-    try readResponses { transaction throws(StoreError) in
-      try transaction.pages(of: plan, size: size, in: model, body)
-    }
-  }
-}
-
 extension StoreReadTransaction {
-  /// Reads the items of a fetch in pages, until `body` returns false.
+  /// Reads the items of a fetch in pages, until `body` returns false. O(items).
   ///
   /// - Parameters:
   ///   - size: The maximum number of items of a page.

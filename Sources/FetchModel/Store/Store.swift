@@ -78,6 +78,8 @@ public protocol StoreReadTransaction: ReadTransaction {
   func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot
   /// Returns an object with the values of `plan.selection`; nil if it does not exist.
   func object(_ id: ObjectID, of plan: FetchPlan) throws(StoreError) -> ObjectSnapshot?
+  /// Returns what a copy of the store has in addition to `model` and the objects.
+  func copiedState(of model: ModelFile) throws(StoreError) -> CopiedState
 }
 
 /// A store that can be served.

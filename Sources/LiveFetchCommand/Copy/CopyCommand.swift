@@ -40,8 +40,7 @@ struct CopyCommand: ParsableCommand {
     guard let model = try reportingErrors(of: source.name, source.storedModel) else {
       throw failure("\(source.name): the store contains no model", .unusableStore)
     }
-    let state = try reportingErrors(of: source.name) { try source.copiedState(of: model) }
-    let copied = try copyStore(model, state, from: source, to: destination)
+    let (copied, state) = try copyStore(model, from: source, to: destination)
     try compare(copied, of: model, from: source, with: destination)
     guard !quiet else { return }
     for objects in copied {
@@ -69,9 +68,8 @@ struct CopyCommand: ParsableCommand {
 
   /// Makes the destination and writes everything to it. Removes what was written after an error.
   private func copyStore(
-    _ model: ModelFile, _ state: CopiedState, from source: StoreLocation,
-    to destination: StoreLocation
-  ) throws -> [CopiedObjects] {
+    _ model: ModelFile, from source: StoreLocation, to destination: StoreLocation
+  ) throws -> (objects: [CopiedObjects], state: CopiedState) {
     let writer = try reportingErrors(of: destination.name) {
       try destination.beginCopy(of: model)
     }
@@ -79,7 +77,7 @@ struct CopyCommand: ParsableCommand {
       let copied = try readObjects(of: source, model) { items, entity in
         try reportingErrors(of: destination.name) { try writer.write(items, of: entity) }
       }
-      try reportingErrors(of: destination.name) { try writer.finish(state) }
+      try reportingErrors(of: destination.name) { try writer.finish(copied.state) }
       return copied
     } catch {
       writer.cancel()
@@ -92,7 +90,7 @@ struct CopyCommand: ParsableCommand {
     _ copied: [CopiedObjects], of model: ModelFile, from source: StoreLocation,
     with destination: StoreLocation
   ) throws {
-    let written = try readObjects(of: destination, model) { _, _ in }
+    let written = try readObjects(of: destination, model) { _, _ in }.objects
     for (copied, written) in zip(copied, written) where copied != written {
       throw failure(
         "\(destination.name): the objects of \(copied.entity) are not those of \(source.name): "
@@ -101,36 +99,35 @@ struct CopyCommand: ParsableCommand {
   }
 
   /// Reads every object of a store in one snapshot, and shows the progress. Returns the number and the hash of
-  /// the objects of each entity, in the order of the model.
+  /// the objects of each entity, in the order of the model, and what the store has in addition.
   ///
   /// - Parameter body: Receives up to 1,000 objects and the name of their entity.
   private func readObjects(
     of store: StoreLocation, _ file: ModelFile, _ body: ([JSON], String) throws -> Void
-  ) throws -> [CopiedObjects] {
+  ) throws -> (objects: [CopiedObjects], state: CopiedState) {
     // A day, in seconds.
     let opened = try store.openToRead(timeout: 86_400)
     defer { opened.close() }
     var bar = ProgressBar(store.name)
     defer { bar.clear() }
     return try reportingErrors(of: store.name) {
-      try opened.readResponses { transaction throws(StoreError) in
-        Result<[CopiedObjects], any Error> {
-          try file.entities.filter { !$0.isAbstract }.map { entity in
-            let plan = try Self.plan(of: entity.name, file, opened.model)
-            let decimals = file.attributes(of: entity.name).filter { $0.storedType == .decimal }
-              .map(\.name)
-            var objects = CopiedObjects(entity: entity.name)
-            try transaction.forEachPage(of: plan, in: opened.model) { page in
-              let items = FetchResult.sections(page).flatMap(\.items)
-                .map { file.copied($0, of: entity.name) }
-              objects.add(items, decimals: decimals)
-              try body(items, entity.name)
-              if !quiet { bar.show(objects, of: page["total"]?.integer) }
-            }
-            return objects
+      try opened.reading { transaction -> (objects: [CopiedObjects], state: CopiedState) in
+        let objects: [CopiedObjects] = try file.entities.filter { !$0.isAbstract }.map { entity in
+          let plan = try Self.plan(of: entity.name, file, opened.model)
+          let decimals = file.attributes(of: entity.name).filter { $0.storedType == .decimal }
+            .map(\.name)
+          var objects = CopiedObjects(entity: entity.name)
+          try transaction.forEachPage(of: plan, size: 1_000, in: opened.model) { page in
+            let items = FetchResult.sections(page).flatMap(\.items)
+              .map { file.copied($0, of: entity.name) }
+            objects.add(items, decimals: decimals)
+            try body(items, entity.name)
+            if !quiet { bar.show(nil, count: objects.count, unit: entity.name) }
           }
+          return objects
         }
-      }.get()
+        return (objects, try transaction.copiedState(of: file))
+      }
     }
   }
 
@@ -174,32 +171,5 @@ private struct CopiedObjects: Equatable {
         else { return member }
         return JSON.Member(name: member.name, value: .number(digits.text))
       })
-  }
-}
-
-extension ProgressBar {
-  fileprivate mutating func show(_ objects: CopiedObjects, of total: Int64?) {
-    let total = total.map { Double(max(1, $0)) }
-    show(total.map { Double(objects.count) / $0 }, count: objects.count, unit: objects.entity)
-  }
-}
-
-extension StoreReadTransaction {
-  /// Reads the result of `plan` in pages.
-  ///
-  /// - Throws: The error of a query, or the first error of `body`, which ends the reading.
-  fileprivate func forEachPage(
-    of plan: FetchPlan, in model: Model, _ body: (JSON) throws -> Void
-  ) throws {
-    var failure: (any Error)?
-    try pages(of: plan, size: 1_000, in: model) { page in
-      do {
-        try body(try JSON(result: page.json))
-      } catch {
-        failure = error
-      }
-      return failure == nil
-    }
-    if let failure { throw failure }
   }
 }

@@ -12,22 +12,6 @@ extension StoreLocation {
     }
   }
 
-  /// Reads what is copied in addition to the model and the objects.
-  func copiedState(of model: ModelFile) throws(StoreError) -> CopiedState {
-    switch self {
-    case .file(let path):
-      CopiedState(
-        highestIDs: try SQLiteStore.highestIDs(path: path, of: model),
-        idempotencyRecords: try SQLiteStore.idempotencyRecords(path: path),
-        apiKeys: try SQLiteStore.apiKeys(path: path))
-    case .database(let target):
-      CopiedState(
-        highestIDs: try PostgresStore.highestIDs(target.text, of: model),
-        idempotencyRecords: try PostgresStore.idempotencyRecords(target.text),
-        apiKeys: try PostgresStore.apiKeys(target.text))
-    }
-  }
-
   /// Begins a new store.
   func beginCopy(of model: ModelFile) throws(StoreError) -> any CopyDestination {
     switch self {

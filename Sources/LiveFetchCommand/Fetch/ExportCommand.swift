@@ -79,21 +79,13 @@ struct ExportCommand: ParsableCommand {
     let names = ["id"] + plan.selection.map(\.key)
     let kinds = ColumnKind.kinds(of: plan, in: store.model)
     sink.describe(columnsIfEmpty: names) { kinds[$0] ?? .plain }
-    var failed: (any Error)?
-    do throws(StoreError) {
-      try store.pages(of: plan, size: Self.pageSize) { page in
-        do {
-          try sink.write(try JSON(result: page.json))
-          return true
-        } catch {
-          failed = error
-          return false
+    try reportingErrors(of: target.name) {
+      try store.reading { transaction in
+        try transaction.forEachPage(of: plan, size: Self.pageSize, in: store.model) { page in
+          try sink.write(page)
         }
       }
-    } catch {
-      throw failure("\(target.name): \(error.message)", error.exitStatus)
     }
-    if let failed { throw failed }
   }
 
   private func exportRemote(to sink: inout ExportSink) throws {
@@ -123,9 +115,7 @@ struct ExportCommand: ParsableCommand {
   private func page(
     of query: [(name: String, value: String)], _ remote: ServerClient
   ) throws -> JSON {
-    let length = query.reduce(0) {
-      $0 + $1.name.utf8.count + PercentEncoding.encodeComponent($1.value).utf8.count + 2
-    }
+    let length = ServerClient.encoded(query).utf8.count
     // In a body the predicate's values need types, which the command does not know.
     let hasValues = !fetch.arguments.isEmpty || !fetch.variables.isEmpty
     guard length > (hasValues ? Self.maxQueryBytesWithValues : Self.maxQueryBytes) else {

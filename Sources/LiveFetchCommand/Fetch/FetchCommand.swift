@@ -90,7 +90,10 @@ struct FetchCommand: ParsableCommand {
       : try StoreFetch(
         target, entity: fetch.entity, query: query, predicate: fetch.predicate, caller: caller)
     if watch, Terminal.output.isTerminal, format == .table, !count {
-      try FetchScreen(source: source, title: title).run()
+      let first = try source.snapshot()
+      let columns = try columnsIfEmpty(first, of: source)
+      try FetchScreen(source: source, title: title)
+        .run(from: FetchResult(first, columnsIfEmpty: columns))
     } else if watch {
       try printChanges(of: source)
     } else {

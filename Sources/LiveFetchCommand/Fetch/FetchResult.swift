@@ -15,22 +15,15 @@ struct FetchResult {
     let rows: [Row]
   }
 
-  let entity: String
-  let token: String
   let columns: [String]
   /// The indexes of the columns whose values are all numbers or null.
   let numeric: Set<Int>
   let sections: [Section]
-  /// The number of matches without the window; nil if it was not requested.
-  let total: Int?
   /// True if more objects match than `--max-items`.
   let isTruncated: Bool
 
   /// - Parameter columnsIfEmpty: The columns if the result has no items.
   init(_ json: JSON, columnsIfEmpty: [String] = []) {
-    entity = json["entity"]?.string ?? ""
-    token = json["token"]?.string ?? ""
-    total = json["total"]?.integer.map { Int(clamping: $0) }
     isTruncated = json["truncated"] == .boolean(true)
     let read = Self.sections(json)
     let items = read.flatMap(\.items)
@@ -53,10 +46,8 @@ struct FetchResult {
   var isSectioned: Bool { sections.count > 1 || sections.first.map { !$0.name.isEmpty } ?? false }
 
   static func sections(_ json: JSON) -> [(name: String, items: [JSON])] {
-    guard case .array(let sections)? = json["sections"] else { return [] }
-    return sections.map { section in
-      guard case .array(let items)? = section["items"] else { return ("", []) }
-      return (section["name"]?.string ?? "", items)
+    (json["sections"]?.elements ?? []).map { section in
+      (section["name"]?.string ?? "", section["items"]?.elements ?? [])
     }
   }
 

@@ -22,8 +22,9 @@ struct FetchScreen {
     self.title = title
   }
 
-  func run() throws {
-    var shown = FetchResult(try source.snapshot())
+  /// - Parameter first: The result at the source's token.
+  func run(from first: FetchResult) throws {
+    var shown = first
     TerminationSignal.exitOnSignal { Self.hide() }
     Self.isShown.store(true, ordering: .relaxed)
     terminal.write(Self.enter)

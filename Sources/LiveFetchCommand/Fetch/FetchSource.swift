@@ -20,7 +20,7 @@ protocol FetchSource: AnyObject {
   func nextResult() throws -> JSON?
   /// Returns the columns of objects or dictionaries, for a result without items.
   ///
-  /// - Parameter keys: The keys of dictionaries as the arguments give them; nil for objects.
+  /// - Parameter keys: The keys of dictionaries as the arguments give them, empty without any; nil for objects.
   func columns(of fetch: FetchArguments, keys: [String]?) throws -> [String]
 }
 
@@ -148,9 +148,11 @@ final class ServerFetch: FetchSource {
   }
 
   func columns(of fetch: FetchArguments, keys: [String]?) throws -> [String] {
-    if let keys { return keys }
+    if let keys, !keys.isEmpty { return keys }
     let model = try remote.json("GET", "/v1/model")
-    return ColumnKind.columns(of: fetch.entity, select: fetch.select, in: model)
+    let columns = ColumnKind.columns(of: fetch.entity, select: fetch.select, in: model)
+    // Dictionaries have no id unless it is selected.
+    return keys == nil ? columns : Array(columns.dropFirst())
   }
 
   /// Makes a result the one to which the next diff is applied, and returns it.

@@ -110,11 +110,17 @@ final class DelimitedSource: RecordSource {
     while true {
       let result = scan(buffer.bytes)
       guard case .incomplete = result else { return result }
-      guard try !buffer.grow() else { continue }
-      // The last line may lack a line break, but not the last one of a sample, which may be incomplete.
-      return buffer.isCut ? .incomplete : scan(buffer.bytes)
+      // With twice the bytes before each scan, the scans of a long record together take linear time.
+      let wanted = min(buffer.bytes.count * 2, SlidingBuffer.longest)
+      repeat {
+        guard try buffer.grow() else { return scan(buffer.bytes) }
+      } while buffer.bytes.count < wanted
     }
   }
+
+  /// True if no bytes follow. The last line may then lack a line break, but not the last one of a sample,
+  /// which may be incomplete.
+  private var isComplete: Bool { buffer.isAtEnd && !buffer.isCut }
 
   private func collect() -> RecordOutcome {
     guard names.isEmpty || found.count == names.count else {
@@ -168,17 +174,17 @@ extension DelimitedSource {
     while true {
       let isQuoted = index < bytes.count && bytes[index] == 0x22
       guard let end = isQuoted ? scanQuoted(bytes, index) : scanPlain(bytes, index) else {
-        guard buffer.isAtEnd else { return .incomplete }
+        guard isComplete else { return .incomplete }
         return .bad("a quote is not closed", end: bytes.count)
       }
       guard end < bytes.count else {
-        return buffer.isAtEnd ? .complete(end: bytes.count) : .incomplete
+        return isComplete ? .complete(end: bytes.count) : .incomplete
       }
       switch bytes[end] {
       case delimiter: index = end + 1
       case 0x0A: return .complete(end: end + 1)
       case 0x0D:
-        guard end + 1 < bytes.count || buffer.isAtEnd else { return .incomplete }
+        guard end + 1 < bytes.count || isComplete else { return .incomplete }
         let isPair = end + 1 < bytes.count && bytes[end + 1] == 0x0A
         return .complete(end: end + (isPair ? 2 : 1))
       default: return readAfterQuote(bytes, end)
@@ -190,7 +196,7 @@ extension DelimitedSource {
   private func readAfterQuote(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Scan {
     let end = bytes[start...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
     // The next byte may be the second half of CRLF.
-    guard end + 1 < bytes.count || buffer.isAtEnd else { return .incomplete }
+    guard end + 1 < bytes.count || isComplete else { return .incomplete }
     let isPair = end + 1 < bytes.count && bytes[end] == 0x0D && bytes[end + 1] == 0x0A
     return .bad("text after a closing quote", end: min(bytes.count, end + (isPair ? 2 : 1)))
   }
@@ -221,7 +227,7 @@ extension DelimitedSource {
         continue
       }
       // The next byte may be the second half of a doubled quote.
-      if index + 1 == bytes.count, !buffer.isAtEnd { return nil }
+      if index + 1 == bytes.count, !isComplete { return nil }
       field.count = index - field.start
       found.append(field)
       return index + 1

@@ -10,7 +10,7 @@ import SQLiteStore
 struct ImportRun {
   private let command: ImportCommand
   private var rejects: Rejects
-  private let destination: ImportDestination
+  private let destination: any ImportDestination
   /// The first file, if the types were detected from it and it cannot be opened again.
   private let firstSource: ByteSource?
   /// The store's file, if this import created it.
@@ -47,7 +47,7 @@ struct ImportRun {
       }
       firstSource = source
       isNewTable = new != nil
-      destination = try ImportDestination(command, creating: new)
+      destination = try command.begin(creating: new)
     } catch {
       rejects.discard()
       newFile?.remove()

@@ -27,13 +27,15 @@ final class JSONSource: RecordSource {
   private(set) var raw: [UInt8] = []
   let heading: [UInt8] = []
 
-  /// - Parameter sample: The number of records that determine the field names.
-  init(_ buffer: SlidingBuffer, isArray: Bool, sample: Int = 1_000) throws(ReadError) {
+  /// The number of records that determine the field names.
+  private static let sampleSize = 1_000
+
+  init(_ buffer: SlidingBuffer, isArray: Bool) throws(ReadError) {
     self.buffer = buffer
     self.isArray = isArray
     try buffer.skipMark()
     if isArray { try readOpeningBracket() }
-    while ahead.count < sample, try readRecord() {
+    while ahead.count < Self.sampleSize, try readRecord() {
       ahead.append((line, raw))
       guard case .object(let members)? = try? JSON(result: raw) else { continue }
       for member in members where places[member.name] == nil {

@@ -60,10 +60,8 @@ struct LineLogHandler: LogHandler {
     ]
     for (name, value) in sorted(entries) {
       switch value {
-      case .stringConvertible(let number as Int):
-        members.append(.init(name: name, value: .number(String(number))))
-      case .stringConvertible(let number as Double):
-        members.append(.init(name: name, value: .number(String(number))))
+      case .stringConvertible(let number) where number is Int || number is Double:
+        members.append(.init(name: name, value: .number(number.description)))
       default: members.append(.init(name: name, value: .string(value.description)))
       }
     }

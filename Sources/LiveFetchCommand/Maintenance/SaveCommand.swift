@@ -37,11 +37,10 @@ struct SaveCommand: ParsableCommand {
   func run() throws {
     try target.check()
     let body = try readBody()
-    if target.isAddress {
-      try saveRemote(body)
-    } else {
-      try saveLocal(body)
-    }
+    let answer =
+      target.isAddress
+      ? try target.remote().json("POST", "/v1/save", body: body.bytes) : try saveLocal(body)
+    if json { print(answer.text) } else { Self.report(answer) }
   }
 
   private func readBody() throws -> JSON {
@@ -62,18 +61,8 @@ struct SaveCommand: ParsableCommand {
     }
   }
 
-  private func saveRemote(_ body: JSON) throws {
-    let remote = try target.remote()
-    let answer = try remote.json("POST", "/v1/save", body: Array(body.text.utf8))
-    if json { return print(answer.text) }
-    let ids: [JSON.Member] = if case .object(let ids)? = answer["ids"] { ids } else { [] }
-    report(
-      inserted: answer["inserted"]?.integer ?? 0, updated: answer["updated"]?.integer ?? 0,
-      deleted: answer["deleted"]?.integer ?? 0, ids: ids.map { ($0.name, $0.value.cellText) },
-      token: answer["token"]?.string)
-  }
-
-  private func saveLocal(_ body: JSON) throws {
+  /// Returns what a server would answer.
+  private func saveLocal(_ body: JSON) throws -> JSON {
     do throws(SaveError) {
       let (result, isTracked) =
         if let database = target.database {
@@ -81,12 +70,7 @@ struct SaveCommand: ParsableCommand {
         } else {
           try SQLiteStore.save(body, to: target.store)
         }
-      let token = isTracked ? result.token.description : nil
-      if json { return print(Self.answer(result, token).text) }
-      report(
-        inserted: Int64(result.inserted), updated: Int64(result.updated),
-        deleted: Int64(result.deleted),
-        ids: result.ids.map { ($0.name, $0.id.description) }, token: token)
+      return Self.answer(result, isTracked ? result.token.description : nil)
     } catch {
       throw Self.explain(error, target)
     }
@@ -106,13 +90,13 @@ struct SaveCommand: ParsableCommand {
     return failure("\(path): \(error.message)", error.exitStatus)
   }
 
-  private func report(
-    inserted: Int64, updated: Int64, deleted: Int64, ids: [(name: String, id: String)],
-    token: String?
-  ) {
-    print("\(inserted) inserted, \(updated) updated, \(deleted) deleted")
-    for (name, id) in ids { print("  \(name) is \(id)") }
-    if let token { print("  token \(token)") }
+  private static func report(_ answer: JSON) {
+    let counts = ["inserted", "updated", "deleted"].map { "\(answer[$0]?.integer ?? 0) \($0)" }
+    print(counts.joined(separator: ", "))
+    if case .object(let ids)? = answer["ids"] {
+      for id in ids { print("  \(id.name) is \(id.value.cellText)") }
+    }
+    if let token = answer["token"]?.string { print("  token \(token)") }
   }
 
   private static func answer(_ result: SaveResult, _ token: String?) -> JSON {

@@ -147,8 +147,7 @@ struct StatusCommand: ParsableCommand {
     }
     let about = try remote.json("GET", "/v1")
     let model = try remote.json("GET", "/v1/model")
-    var names: [JSON] = []
-    if case .array(let entities)? = model["entities"] { names = entities.compactMap { $0["name"] } }
+    let names = (model["entities"]?.elements ?? []).compactMap { $0["name"] }
     let content: [Line] = [
       ("name", about["name"] ?? .null), ("version", about["version"] ?? .null),
       ("store", about["store"] ?? .null), ("read only", about["readOnly"] ?? .null),
@@ -159,10 +158,8 @@ struct StatusCommand: ParsableCommand {
 
   /// Why the server is not ready; empty if it is.
   private static func reasons(_ probe: ClientResponse) -> [Line] {
-    guard case .array(let reasons)? = (try? JSON(parsing: probe.body))?["reasons"] else {
-      return []
-    }
-    let texts = reasons.map { reason in
+    guard let reasons = (try? JSON(parsing: probe.body))?["reasons"] else { return [] }
+    let texts = reasons.elements.map { reason in
       JSON.string("\(reason["code"]?.string ?? ""): \(reason["detail"]?.string ?? "")")
     }
     return [("reasons", .array(texts))]

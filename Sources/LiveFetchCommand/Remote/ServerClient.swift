@@ -96,7 +96,8 @@ struct ServerClient {
     return json
   }
 
-  private static func encoded(_ query: [(name: String, value: String)]) -> String {
+  /// Returns the query string with its `?`; empty without parameters.
+  static func encoded(_ query: [(name: String, value: String)]) -> String {
     guard !query.isEmpty else { return "" }
     return "?"
       + query.map { item in

@@ -13,11 +13,8 @@ struct CertificateFiles: Sendable {
   func certificate() throws -> TLSCertificate {
     for path in [certificatePath, keyPath] { try requireFile(path) }
     do throws(ReadError) {
-      let pair = try read()
-      do throws(TLSError) {
-        return try TLSCertificate(certificate: pair.certificate, key: pair.key)
-      } catch {
-        throw ReadError(message: message(error))
+      return try read { certificate, key throws(TLSError) in
+        try TLSCertificate(certificate: certificate, key: key)
       }
     } catch {
       throw failure(error.message, .usage)
@@ -27,11 +24,8 @@ struct CertificateFiles: Sendable {
   /// Reads both files again. The certificate stays as it is if they cannot be used.
   func read(into certificate: TLSCertificate) {
     do throws(ReadError) {
-      let pair = try read()
-      do throws(TLSError) {
-        try certificate.replace(certificate: pair.certificate, key: pair.key)
-      } catch {
-        throw ReadError(message: message(error))
+      try read { newer, key throws(TLSError) in
+        try certificate.replace(certificate: newer, key: key)
       }
       printError("\(certificatePath): read again")
     } catch {
@@ -43,8 +37,16 @@ struct CertificateFiles: Sendable {
     let message: String
   }
 
-  private func read() throws(ReadError) -> (certificate: [UInt8], key: [UInt8]) {
-    (try Self.bytes(certificatePath), try Self.bytes(keyPath))
+  /// Passes the bytes of both files to `use`.
+  private func read<Result>(
+    _ use: (_ certificate: [UInt8], _ key: [UInt8]) throws(TLSError) -> Result
+  ) throws(ReadError) -> Result {
+    let (certificate, key) = (try Self.bytes(certificatePath), try Self.bytes(keyPath))
+    do throws(TLSError) {
+      return try use(certificate, key)
+    } catch {
+      throw ReadError(message: message(error))
+    }
   }
 
   private static func bytes(_ path: String) throws(ReadError) -> [UInt8] {

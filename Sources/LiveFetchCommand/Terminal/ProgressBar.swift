@@ -23,9 +23,7 @@ struct ProgressBar {
     lastDraw = now
     isDrawn = true
     let seconds = max(0.001, Double(now &- start) / 1e9)
-    let line = Self.line(
-      label, fraction: fraction, count: count, unit: unit, seconds: seconds, on: terminal)
-    draw(line)
+    draw(Self.line(label, fraction: fraction, count: count, unit: unit, seconds: seconds))
   }
 
   /// Shows `shop.sqlite  ██████░░░░  60 %  add City.name`: the step after `done` of `all`.
@@ -41,8 +39,7 @@ struct ProgressBar {
 
   /// `City  ███████░░░  71 %  166,000 rows  212,000/s  0:01 left`
   static func line(
-    _ label: String, fraction: Double?, count: Int, unit: String, seconds: Double,
-    on terminal: Terminal
+    _ label: String, fraction: Double?, count: Int, unit: String, seconds: Double
   ) -> String {
     var parts = [label]
     if let fraction { parts += bar(fraction) }

@@ -5,14 +5,9 @@ import FetchModel
 /// A table of text. Cells are measured by their width in a terminal.
 struct TextTable {
   private let columns: [String]
-  private let numeric: Set<Int>
   private var rows: [[String]] = []
 
-  /// - Parameter numeric: The columns that are aligned to the right.
-  init(columns: [String], numeric: Set<Int> = []) {
-    self.columns = columns
-    self.numeric = numeric
-  }
+  init(columns: [String]) { self.columns = columns }
 
   mutating func add(_ row: [String]) { rows.append(row) }
 
@@ -35,10 +30,7 @@ struct TextTable {
   }
 
   private func line(_ row: [String], _ widths: [Int]) -> String {
-    let cells = row.enumerated().map { column, cell in
-      cell.padded(to: widths[column], atRight: numeric.contains(column))
-    }
-    return cells.joined(separator: "  ").trimmingEnd
+    zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ").trimmingEnd
   }
 }
 

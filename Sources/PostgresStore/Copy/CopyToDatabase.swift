@@ -97,35 +97,34 @@ extension PostgresStore {
     defer { connection.close() }
     return try ModelInstallation.storedModel(on: connection)
   }
+}
 
-  /// Returns by root entity the highest id that the table's sequence has assigned, where it has one.
-  public static func highestIDs(
-    _ target: String, of model: ModelFile
-  ) throws(StoreError) -> [String: Int64] {
-    try connected(target) { connection throws(PostgresError) in
-      var highest: [String: Int64] = [:]
-      for table in ModelTables(model, .postgres).tables {
-        guard let root = table.root else { continue }
-        let result = try connection.query(
-          """
-          SELECT max(pg_sequence_last_value(s.oid::regclass))
-          FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-            JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
-              AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
-            JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
-          WHERE n.nspname = $1::text AND lower(c.relname) = lower($2::text)
-          """, [.text(Catalog.schema), .text(table.name)])
-        if case .integer(let id)? = try result.rows().first?.first { highest[root] = id }
-      }
-      return highest
+extension PostgresReadTransaction {
+  func copiedState(of model: ModelFile) throws(StoreError) -> CopiedState {
+    try withStoreErrors { () throws(PostgresError) in
+      CopiedState(
+        highestIDs: try highestIDs(of: model),
+        idempotencyRecords: try PostgresIdempotencyTable.all(on: connection),
+        apiKeys: try PostgresAPIKeyTable.all(on: connection))
     }
   }
 
-  /// Returns the responses that a database keeps for idempotency keys.
-  public static func idempotencyRecords(_ target: String) throws(StoreError) -> [IdempotencyRecord]
-  {
-    try connected(target) { connection throws(PostgresError) in
-      try PostgresIdempotencyTable.all(on: connection)
+  /// Returns by root entity the highest id that the table's sequence has assigned, where it has one.
+  private func highestIDs(of model: ModelFile) throws(PostgresError) -> [String: Int64] {
+    var highest: [String: Int64] = [:]
+    for table in ModelTables(model, .postgres).tables {
+      guard let root = table.root else { continue }
+      let result = try connection.query(
+        """
+        SELECT max(pg_sequence_last_value(s.oid::regclass))
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+          JOIN pg_depend AS d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
+            AND d.classid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
+          JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S'
+        WHERE n.nspname = $1::text AND lower(c.relname) = lower($2::text)
+        """, [.text(Catalog.schema), .text(table.name)])
+      if case .integer(let id)? = try result.rows().first?.first { highest[root] = id }
     }
+    return highest
   }
 }

@@ -1,16 +1,21 @@
-// The data of a file that a copy keeps in addition to its objects: the highest ids, and the responses for
-// idempotency keys.
+// The data of a file that a copy keeps in addition to its objects: the highest ids, the responses for
+// idempotency keys, and the API keys.
 
 import FetchModel
 import ModelStorage
 
-extension SQLiteStore {
+extension SQLiteReadTransaction {
+  func copiedState(of model: ModelFile) throws(StoreError) -> CopiedState {
+    try connection.withResponseLimit(.max) { () throws(StoreError) in
+      CopiedState(
+        highestIDs: try highestIDs(of: model),
+        idempotencyRecords: try IdempotencyTable.all(on: connection),
+        apiKeys: try APIKeyTable.all(on: connection))
+    }
+  }
+
   /// Returns by root entity the highest id that was ever assigned (`sqlite_sequence`), where it is known.
-  public static func highestIDs(
-    path: String, of model: ModelFile
-  ) throws(StoreError) -> [String: Int64] {
-    let (connection, _) = try OpenFile.openForReading(path)
-    defer { connection.close() }
+  private func highestIDs(of model: ModelFile) throws(StoreError) -> [String: Int64] {
     // Only a file with an AUTOINCREMENT column has this table.
     let hasSequences = try connection.first(
       "SELECT 1 FROM main.sqlite_schema WHERE name = 'sqlite_sequence'"
@@ -25,15 +30,9 @@ extension SQLiteStore {
     }
     return highest
   }
+}
 
-  /// Returns the responses that the file at `path` keeps for idempotency keys.
-  public static func idempotencyRecords(path: String) throws(StoreError) -> [IdempotencyRecord] {
-    let (connection, _) = try OpenFile.openForReading(path)
-    defer { connection.close() }
-    guard try History.isPresent(on: connection) else { return [] }
-    return try IdempotencyTable.all(on: connection)
-  }
-
+extension SQLiteStore {
   /// Stores responses in the file at `path`, which has a history.
   public static func addIdempotencyRecords(
     _ records: [IdempotencyRecord], path: String

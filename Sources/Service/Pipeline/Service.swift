@@ -100,7 +100,9 @@ public final class Service: HTTPHandler {
     engine = LiveEngine(store: store, configuration: live, delivery: DiffDelivery(pools: pools))
     guard engine.isStarted else { throw .cannotStart }
     history = HistoryFeed(pool: pools.history)
-    files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
+    files = configuration.publicDirectory.flatMap {
+      StaticFiles(directory: $0, hiding: configuration.ownFiles)
+    }
     let document = { (isProtected: Bool) in
       OpenAPIBytes(
         OpenAPIDocument(

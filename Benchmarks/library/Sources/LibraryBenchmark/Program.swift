@@ -12,9 +12,10 @@ enum Program {
     case "saves": try await saves()
     case "results": try await results()
     case "rows" where arguments.count == 3: try await rows(arguments[2])
+    case "first" where arguments.count == 3: try await first(arguments[2])
     default:
       FileHandle.standardError.write(
-        Data("usage: LibraryBenchmark saves | results | rows NEW-FILE\n".utf8))
+        Data("usage: LibraryBenchmark saves | results | (rows | first) NEW-FILE\n".utf8))
       exit(2)
     }
   }

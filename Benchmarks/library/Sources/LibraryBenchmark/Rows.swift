@@ -27,13 +27,13 @@ final class ReadingObject: ManagedObject, ManagedObjectType {
 }
 
 extension Program {
-  private static let rowCount = 100_000
+  static let readingCount = 100_000
 
-  /// Prints the least times of three fetches of each kind.
-  static func rows(_ path: String) async throws {
+  /// Makes a file of readings, and opens it with both libraries.
+  static func readings(_ path: String) async throws -> (LocalStore, DatabaseQueue) {
     let store = try LocalStore(creating: path, model: ModelFile(of: [ReadingObject.self]))
     let queue = try DatabaseQueue(path: path)
-    let count = rowCount
+    let count = readingCount
     try await queue.write { database in
       for id in 1...count {
         try Reading(
@@ -43,6 +43,13 @@ extension Program {
         ).insert(database)
       }
     }
+    return (store, queue)
+  }
+
+  /// Prints the least times of three fetches of each kind.
+  static func rows(_ path: String) async throws {
+    let (store, queue) = try await readings(path)
+    let count = readingCount
     var least: [String: clock_t] = [:]
     func record(_ name: String, since start: clock_t, _ found: Int) {
       precondition(found == count)
