@@ -54,6 +54,11 @@ final class CommitObservers: Sendable {
       for body in bodies { body(reason) }
       return
     }
+    notifyOfCommit()
+  }
+
+  /// Calls the observers of every commit.
+  func notifyOfCommit() {
     for body in bodies.withLock({ $0 }) { body() }
   }
 

@@ -61,6 +61,22 @@ struct OtherWriterTests {
     }
   }
 
+  @Test("no poll is older than a snapshot that was sent before")
+  func pollAfterSnapshot() throws {
+    let file = try ServedFile(Self.fixture)
+    let fetch = "/v1/objects/city?sort=name"
+    for population in 100..<130 {
+      let token = try #require(try file.ask(fetch).json["token"]?.string)
+      // The fetch is live from here on.
+      _ = try file.ask("\(fetch)&since=\(token)&wait=0")
+      try file.runExternally("UPDATE city SET population = \(population) WHERE id = 3")
+      let snapshot = try file.ask("POST", "/v1/fetch", body: #"{"entity":"city","sort":"name"}"#)
+      let diff = try file.ask("\(fetch)&since=\(token)&wait=0")
+      #expect(snapshot.text.contains("\(population)"))
+      #expect(diff.json["to"] == snapshot.json["token"], "\(diff.text)")
+    }
+  }
+
   @Test(arguments: scripts)
   func everyClientHasACurrentSnapshotAfterwards(_ script: String) throws {
     let file = try HostedFile(Self.fixture)

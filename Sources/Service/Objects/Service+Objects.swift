@@ -92,15 +92,23 @@ extension Service {
 
 extension RequestContext {
   fileprivate func respond(with object: ObjectSnapshot, _ query: ObjectQuery) {
-    guard query.isPlain else { return respond(json: object.json) }
+    var response = response(with: object, query)
+    // The body has no token, so the header has that of the state in which the object was read.
+    let token = object.token.tagged(tokenTag).description
+    response.headers += [(name: "LiveFetch-Token", value: token)] + headersWithoutToken
+    send(response)
+  }
+
+  private func response(with object: ObjectSnapshot, _ query: ObjectQuery) -> HTTPResponse {
+    guard query.isPlain else { return .json(object.json) }
     let etag = "\"\(object.etag)\""
     let headers = [
       (name: "Content-Type", value: "application/json"),
       (name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag),
     ]
-    if !query.hasFoundReferences, request.ifNoneMatchContains(etag) {
-      return respond(HTTPResponse(status: 304, headers: headers))
-    }
-    respond(HTTPResponse(headers: headers, body: .bytes(object.json)))
+    let isKnown = !query.hasFoundReferences && request.ifNoneMatchContains(etag)
+    return isKnown
+      ? HTTPResponse(status: 304, headers: headers)
+      : HTTPResponse(headers: headers, body: .bytes(object.json))
   }
 }
