@@ -39,6 +39,7 @@ extension HTTPServerTests {
           #expect(option(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL) == expected.interval)
           #expect(option(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT) == 40_000)
         }
+        withExtendedLifetime(clients) {}
       }
     }
 

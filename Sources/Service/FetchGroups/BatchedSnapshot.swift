@@ -39,7 +39,7 @@ struct BatchedSnapshot {
   /// Returns nil if the body would be too large. Resumed fetches that have neither a diff nor a snapshot
   /// by `end` get a problem.
   ///
-  /// - Throws: ``StoreError/queryTimeout`` if the time ends and no fetch has a result.
+  /// - Throws: ``StoreError/queryTimeout`` if the time ends and no fetch has a result, or if the server ends.
   mutating func read(
     _ transaction: any StoreReadTransaction, until end: ContinuousClock.Instant
   ) throws(StoreError) -> [UInt8]? {
@@ -87,7 +87,7 @@ struct BatchedSnapshot {
         try transaction.withTimeLimit(left) { () throws(StoreError) in
           try readSnapshot(of: index, transaction)
         }
-      } catch .queryTimeout {
+      } catch .queryTimeout where !service.isStopping {
         add(Problem.catchUpTimedOut.json, of: index)
       }
     }
@@ -101,7 +101,7 @@ struct BatchedSnapshot {
       self.index = index
       do throws(StoreError) {
         try readSnapshot(of: index, transaction)
-      } catch .queryTimeout where !results.isEmpty {
+      } catch .queryTimeout where !results.isEmpty && !service.isStopping {
         return
       }
     }

@@ -143,7 +143,7 @@ struct RetainingTests {
     let next = try await page("Osaka")
     cities = []
     #expect(next.map { $0.country?.object?.code } == ["JP"])
-    #expect(context.registeredObjects.count == 2)
+    withExtendedLifetime(next) { #expect(context.registeredObjects.count == 2) }
   }
 
   @Test("are not refreshed by reading a to-many relationship", arguments: Kind.allCases)
@@ -165,5 +165,6 @@ struct RetainingTests {
       #"{"insert":"City","values":{"name":"Nara","country":\#(japan)}}"#)
     _ = try await context.fetch(request)
     #expect(changes.map { $0.refreshed(Country.self).map(\.code) } == [["JP"]])
+    withExtendedLifetime(countries) {}
   }
 }

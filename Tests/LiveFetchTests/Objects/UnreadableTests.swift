@@ -189,7 +189,7 @@ struct UnreadableTests {
     request.relationshipsToPrefetch = ["player"]
     let teams = try await second.fetch(request)
     #expect(teams[0].player.ids?.count == 3)
-    #expect(second.registeredObjects.count == 3)
+    withExtendedLifetime(teams) { #expect(second.registeredObjects.count == 3) }
     #expect(second.unreadableObjects.map(\.id) == [.integer(1)])
   }
 
