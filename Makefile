@@ -54,9 +54,9 @@ test: deps ## build everything and run the tests
 	@echo "The tests of the contract, over PostgreSQL:"
 	@LIVEFETCH_TESTED_STORE=postgres SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) \
 	  python3 .ci/tests.py --filter 'ServiceTests\.($(BOTH_STORES))Tests'
-	@echo "Random requests, credentials and damage, 5 s each; Tests/Faults/run.py --seed repeats them:"
+	@echo "Random requests, credentials, damage, and the order of answers, 5 s each; Tests/Faults/run.py --seed repeats them:"
 	@program="$$(swift build --show-bin-path)/livefetch"; \
-	  python3 Tests/Faults/run.py --each 5 --slow 5 --only R8,TOKENS,DAMAGE "$$program" && \
+	  python3 Tests/Faults/run.py --each 5 --slow 5 --only R8,TOKENS,DAMAGE,ORDER "$$program" && \
 	  /usr/bin/env PATH="/usr/bin:$$PATH" python3 Tests/OpenAPI/short.py "$$program" 5
 	@echo "All tests, over SQLite files:"
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_ONCE) python3 .ci/tests.py

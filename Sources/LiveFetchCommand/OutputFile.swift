@@ -56,12 +56,14 @@ struct OutputFile {
     var draft = Draft(path: finalPath + ".partial", finalPath: finalPath)
     var number = 1
     while true {
-      let descriptor = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-      if descriptor >= 0 {
+      let descriptor = UnfinishedFiles.creating(draft.path) {
+        let descriptor = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        return descriptor >= 0 ? descriptor : nil
+      }
+      if let descriptor {
         // As the file that it replaces, which may not be for everybody to read.
         var status = stat()
         if stat(finalPath, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777) }
-        UnfinishedFiles.add(draft.path)
         return (Terminal(descriptor), draft)
       }
       guard errno == EEXIST else {

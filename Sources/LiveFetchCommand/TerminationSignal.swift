@@ -64,9 +64,10 @@ enum TerminationSignal {
       var signals = awaited
       var received: Int32 = 0
       while sigwait(&signals, &received) != 0 {}
-      UnfinishedFiles.deleteAll()
-      pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-      kill(getpid(), received)
+      UnfinishedFiles.deleteAll {
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        kill(getpid(), received)
+      }
     }
   }
 
@@ -94,9 +95,10 @@ enum TerminationSignal {
           kill(getpid(), received)
           return
         }
-        UnfinishedFiles.deleteAll()
-        LogOutput.errors.finish(seconds: 0.5)
-        _exit(0)
+        UnfinishedFiles.deleteAll {
+          LogOutput.errors.finish(seconds: 0.5)
+          _exit(0)
+        }
       }
     }
     return try body()

@@ -54,11 +54,6 @@ final class CommitObservers: Sendable {
       for body in bodies { body(reason) }
       return
     }
-    notifyOfCommit()
-  }
-
-  /// Calls the observers of every commit.
-  func notifyOfCommit() {
     for body in bodies.withLock({ $0 }) { body() }
   }
 

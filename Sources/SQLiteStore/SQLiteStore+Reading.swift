@@ -54,7 +54,7 @@ extension SQLiteStore {
       return try readers.read(limit: limit) { connection throws(StoreError) in
         // A store without a writer keeps no history.
         let token = writer == nil ? .untracked : try history.newestToken(on: connection)
-        if writer?.hasRead(token) == true { observers.notifyOfCommit() }
+        writer?.recordRead(token)
         var composer = composer
         // Conditions on a column that holds only its standard encoding need no conversion and use its index.
         composer.homogeneousColumns =

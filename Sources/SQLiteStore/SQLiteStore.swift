@@ -74,7 +74,7 @@ public final class SQLiteStore: ReopenableStore, SerialStore {
   let writer: Writer?
   /// The exclusive right to serve the file, held until it is closed.
   private let lock: Mutex<FileLock?>
-  let observers: CommitObservers
+  private let observers: CommitObservers
   let watch: FileIdentityMonitor?
   private let notice: FileEvents?
   /// The path and the identity of the opened file.

@@ -20,6 +20,7 @@ import hostile
 import idle
 import kills
 import longrun
+import ordered
 import outages
 import outsider
 import poweroff
@@ -88,6 +89,7 @@ def targets(given):
         "R12": lambda folder: primary.run(program, folder, of(given.kills, 10, 200), seed, each),
         "R13": lambda folder: outages.run(
             program, folder, given.locked or (30 if given.soak else 6), seed),
+        "ORDER": lambda folder: ordered.run(program, folder, lasting(None, 10, 600), seed),
         "TOKENS": lambda folder: tokens.run(program, folder, lasting(None, 5, 600), seed),
         "DAMAGE": lambda folder: damaged.run(
             program, folder, of(None, 40, 1000), seed, each),

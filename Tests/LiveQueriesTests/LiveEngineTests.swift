@@ -97,6 +97,21 @@ private final class Delivery: LiveDelivery {
     #expect(received == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}"#)
   }
 
+  @Test("A poll that must not wait is not older than a read of this process")
+  func pollAfterRead() {
+    let waiter = RecordingWaiter()
+    let before = store.token
+    engine.follow(plan(shape: .count), since: .token(before), until: nil, waiter)
+    settle()
+    let newest = store.save { $0.cities[1] = nil }
+    store.state.withLock { $0.newest = newest }
+    let poll = RecordingWaiter()
+    engine.follow(plan(shape: .count), since: .token(before), until: .now, poll)
+    let diff = #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-2-3c6ef362","total":1}"#
+    #expect(poll.next() == diff)
+    #expect(waiter.next() == diff)
+  }
+
   @Test("While a client waits, the store keeps the history that is still to be read")
   func demand() throws {
     let (waiter, late) = (RecordingWaiter(), RecordingWaiter())

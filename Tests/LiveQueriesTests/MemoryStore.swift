@@ -29,6 +29,8 @@ final class MemoryStore: LiveStore {
     var failure: StoreError?
     var reads = 0
     var demands: [RetentionDemand] = []
+    /// The newest token that a fetch has read.
+    var newest = Token.untracked
   }
 
   let state = Mutex(State())
@@ -38,6 +40,7 @@ final class MemoryStore: LiveStore {
   /// True if it reports the changed properties of an object, and values.
   let reportsValues: Bool
   var columns: (any ColumnTraits)? { reportsValues ? MemoryColumns() : nil }
+  var newestToken: Token { state.withLock(\.newest) }
 
   init(reportsValues: Bool = true) { self.reportsValues = reportsValues }
 

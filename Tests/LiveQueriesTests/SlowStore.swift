@@ -36,6 +36,7 @@ final class SlowStore: LiveStore {
   let state = Mutex(State())
   var model: Model { inner.model }
   var columns: (any ColumnTraits)? { inner.columns }
+  var newestToken: Token { inner.newestToken }
 
   /// From now on reads of rows before `position` wait until ``open()`` is called.
   func slow(before position: HistoryPosition) { state.withLock { $0.position = position } }

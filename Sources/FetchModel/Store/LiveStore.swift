@@ -98,6 +98,8 @@ public protocol LiveStore: Sendable {
   /// The comparison rules of the columns, for evaluating conditions over
   /// ``ReadTransaction/values(of:ids:at:)``; nil if only the store itself can evaluate them.
   var columns: (any ColumnTraits)? { get }
+  /// The newest token of a save, a report or a read of this process. Needs no query.
+  var newestToken: Token { get }
   /// Runs `body` in a read transaction on the newest committed state.
   func read<Result>(
     _ body: (any ReadTransaction) throws(StoreError) -> Result

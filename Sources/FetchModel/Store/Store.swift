@@ -85,8 +85,6 @@ public protocol StoreReadTransaction: ReadTransaction {
 /// A store that can be served.
 public protocol Store: LiveStore, AnyObject {
   var properties: StoreProperties { get }
-  /// The newest token known to this process. Needs no query.
-  var newestToken: Token { get }
 
   /// Runs `body` in a read transaction on the newest committed state, for responses that have to be
   /// consistent with each other.

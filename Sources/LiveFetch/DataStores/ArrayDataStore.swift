@@ -71,7 +71,7 @@ public final class ArrayDataStore<
     _ changes: [Change], to results: [Result]
   ) throws -> (results: [Result], replaced: [Result?]) {
     var places = places(of: changes, in: results)
-    var changed: [Result?] = results
+    var (changed, deleted) = (results, Set<Int>())
     let replaced = try changes.map { change -> Result? in
       switch (change.type, places[change.id]) {
       case (.insert, nil):
@@ -83,12 +83,13 @@ public final class ArrayDataStore<
         return changed[place]
       case (.delete, let place?):
         places[change.id] = nil
-        changed[place] = nil
+        deleted.insert(place)
       case (.update, nil), (.delete, nil): throw DataStoreError.missing("\(change.id)")
       }
       return nil
     }
-    return (changed.compactMap(\.self), replaced)
+    guard !deleted.isEmpty else { return (changed, replaced) }
+    return (changed.indices.filter { !deleted.contains($0) }.map { changed[$0] }, replaced)
   }
 
   /// The places of the results that the changes concern. Hashes no result for a single change.

@@ -27,6 +27,17 @@ struct CommandBatch: Sendable {
   var finished: [FinishedCatchUp] = []
   var isStopped = false
 
+  /// True if a client waits for nothing: its response must not be older than a response before its request.
+  func mustAnswer(_ now: ContinuousClock.Instant) -> Bool {
+    commands.contains { command in
+      switch command {
+      case .follow(let request): request.deadline.map { $0 <= now } ?? false
+      case .followGroup(let group): group.mustAnswer
+      case .endWait, .endCatchUps, .cancel, .adoptGroup: false
+      }
+    }
+  }
+
   var isEmpty: Bool {
     commands.isEmpty && !storeDidChange && drains.isEmpty && !isStopped && finished.isEmpty
   }

@@ -94,7 +94,7 @@ final class EngineThread {
 
   private func handle(_ batch: CommandBatch) {
     let now = ContinuousClock.now
-    if batch.storeDidChange { isStale = true }
+    if batch.storeDidChange || batch.mustAnswer(now) && isBehind { isStale = true }
     queries.isEnding = commandQueue.isEnding
     let unserved = serveFromMemory(slowCallers.passOn(batch, now: now), now)
     let finished = batch.finished.filter(queries.isAwaited)
@@ -117,6 +117,13 @@ final class EngineThread {
       slowCallers.sweep(now)
       nextSweep = now + configuration.idleTime / 2
     }
+  }
+
+  /// True if this process has read a newer state than the queries have.
+  private var isBehind: Bool {
+    guard let current = queries.current else { return false }
+    let newest = store.newestToken
+    return newest.epoch == current.epoch && newest.position > current.position
   }
 
   /// Executes the commands that need no read of the store, and returns the others.

@@ -120,15 +120,8 @@ final class Writer: Sendable {
   /// The newest token whose commit this writer made or detected, or that a read has seen.
   var newestToken: Token { newest.withLock { $0 } }
 
-  /// Takes the token of a state that was read: no response of an earlier state must follow one of it.
-  /// Returns true if this writer had not detected the commit yet.
-  func hasRead(_ token: Token) -> Bool {
-    newest.withLock { newest in
-      let later = newest.later(token)
-      defer { newest = later }
-      return later != newest
-    }
-  }
+  /// Records the token of a state that was read: no response of an earlier state must follow one of it.
+  func recordRead(_ token: Token) { newest.withLock { $0 = $0.later(token) } }
 
   /// False if another process has changed the schema of the snapshot that `connection` reads, and the
   /// writer has not compared it yet: since then changes may not have been recorded.
