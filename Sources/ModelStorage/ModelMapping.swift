@@ -36,6 +36,9 @@ package struct ModelMapping {
   var file: ModelFile { tables.file }
   let catalog: [TableDescription]
   package var problems: [String] = []
+  /// Columns that need a value and that the model does not know: nothing can be inserted. A store that was
+  /// served with this model before is served all the same.
+  package private(set) var requiredUnknownColumns: [String] = []
   /// Nullable columns of required properties.
   private var requiredColumns: [ColumnToFill] = []
   /// The catalog's table of each planned table, by planned name.
@@ -313,7 +316,7 @@ package struct ModelMapping {
     for column in existing.columns
     where !known.contains(column.name) && !existing.primaryKey.contains(column.name) {
       guard column.isNotNull, column.defaultSQL == nil, !column.isGenerated else { continue }
-      problems.append(
+      requiredUnknownColumns.append(
         "`\(existing.name)`: the column `\(column.name)` needs a value, and the model has no such "
           + "property")
     }

@@ -187,6 +187,25 @@ struct ExistingFileTests {
     #expect(try again.ask("/v1/objects/City?as=count").json["total"]?.integer == 0)
   }
 
+  @Test(.onlyForFiles) func aStoreThatWasServedWithTheModelIsServedAgainAlthoughAColumnNeedsAValue()
+    throws
+  {
+    let directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    var options = SQLiteStoreOptions()
+    options.model = try ModelFile(parsing: Array(Self.model.utf8))
+    try SQLiteStore(path: path, options: options).close()
+    try sqlite(
+      path,
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(sql, '"people"', '"mayor" TEXT NOT NULL, "people"')
+      WHERE name = 'City';
+      """)
+    #expect(try sqlite(path, "SELECT name FROM pragma_table_info('City')").contains("mayor"))
+    try SQLiteStore(path: path, options: options).close()
+  }
+
   // MARK: Triggers
 
   private static let dated = """

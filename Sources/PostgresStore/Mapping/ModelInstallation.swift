@@ -151,7 +151,8 @@ struct ModelInstallation {
   ) throws(StoreError) -> [String] {
     let mapping = ModelMapping(
       tables, try catalog().composed(tracked: []), dialect: tables.dialect.dialect)
-    guard mapping.problems.isEmpty else { return mapping.problems }
+    let found = mapping.problems + mapping.requiredUnknownColumns
+    guard found.isEmpty else { return found }
     var problems: [String] = []
     for column in mapping.columnsToFill(unlike: stored) {
       let missing = try withStoreErrors { () throws(PostgresError) in

@@ -109,7 +109,8 @@ struct ModelOpening {
   private static func mismatches(
     of mapping: ModelMapping, unlike stored: ModelFile? = nil, on connection: Connection
   ) throws(StoreError) -> [String] {
-    guard mapping.problems.isEmpty else { return mapping.problems }
+    let found = mapping.problems + mapping.requiredUnknownColumns
+    guard found.isEmpty else { return found }
     var problems =
       stored == nil ? mapping.tables.repeatedTriggers(among: triggers(of: mapping)) : []
     for column in mapping.columnsToFill(unlike: stored) {

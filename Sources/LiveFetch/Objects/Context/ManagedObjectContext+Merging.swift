@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     var found = try await remoteChanges(since: start, isolation: isolation)
     // If the history does not reach back to `start`, the next merge begins at the token of the first
     // read below.
-    if found.token == nil { (lastToken, savedToken) = (nil, nil) }
+    if found.token == nil { forgetTokens() }
     let missed = takeMissedEffects()
     found.changes.merge(missed)
     do throws(ContextError) {

@@ -20,17 +20,21 @@ extension ManagedObjectContext {
 
   /// Fetches a snapshot. Its items are read outside of the caller's actor. A snapshot that a save or a
   /// merge overtook is fetched again: its objects would get old values, and deleted ones would come back.
+  /// If the second one is not newer either, the store was restored from a backup.
   func fetchState(
     _ body: [JSON.Member], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> (answer: JSON, state: ResultState) {
     let answer = try await receiveState(body, isolation: isolation)
     guard !answer.state.isStored, root.isOvertaken(answer.state.token) else { return answer }
+    let second: (answer: JSON, state: ResultState)
     do throws(ContextError) {
-      return try await receiveState(body, isolation: isolation)
+      second = try await receiveState(body, isolation: isolation)
     } catch {
       // The next merge repairs its objects.
       return answer
     }
+    if root.isOvertaken(second.state.token) { root.forgetTokens() }
+    return second
   }
 
   private func receiveState(
@@ -109,6 +113,15 @@ extension ManagedObjectContext {
     return [lastToken, savedToken].contains { known in
       guard let later = known.flatMap({ Token($0) }) else { return false }
       return read.isOlder(than: later)
+    }
+  }
+
+  /// Forgets the tokens of what was saved and read, which say nothing about the store's later states: its
+  /// history has ended, or goes on from an earlier state. Call it on the root.
+  func forgetTokens() {
+    (lastToken, savedToken) = (nil, nil)
+    for context in branch {
+      for object in context.registry.values.compactMap(\.object) { object.forgetTokens() }
     }
   }
 

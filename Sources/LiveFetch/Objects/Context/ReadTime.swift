@@ -15,6 +15,9 @@ struct ReadTime {
     self.token = token.flatMap { Token($0) }
   }
 
+  /// The same time without a token.
+  var withoutToken: ReadTime { ReadTime(saves: saves) }
+
   /// True if `other` is later. Tokens decide if they are comparable, otherwise the number of saves.
   func isOlder(than other: ReadTime) -> Bool {
     guard let token, let later = other.token, token.epoch == later.epoch else {
@@ -55,6 +58,13 @@ extension ManagedObject {
     let isShown = merge(current)
     record(readTime, of: current.names)
     return isShown
+  }
+
+  /// Forgets the tokens of the values in `row`, and of the state in which the object was missing.
+  func forgetTokens() {
+    rowReadTime = rowReadTime.withoutToken
+    readTimes = readTimes.mapValues(\.withoutToken)
+    missing = missing?.withoutToken
   }
 
   /// Records when some values of `row` were read.
