@@ -1,7 +1,9 @@
 """ORDER: answers across requests. Two programs commit, one of them through the server, while readers ask
 in every way that there is. No answer shows an earlier state than an answer that was complete before its
-request began, and none shows half of a commit. Over an SQLite file, and over PostgreSQL."""
+request began, and none shows half of a commit. Over an SQLite file, and over PostgreSQL, where clients
+also take their tokens from one of two servers to the other."""
 
+import contextlib
 import http.client
 import json
 import random
@@ -14,7 +16,7 @@ from postgres import Primary, programs
 from report import Result
 from server import Connection, Refused, Server, create, target
 
-READERS, SAVERS = 6, 2
+READERS, SAVERS, WANDERERS = 6, 2, 2
 COUNTER = "/v1/objects/counter/1"
 # Each commit inserts an item, and a trigger counts it: the state is the number of items.
 SCHEMA = """
@@ -45,13 +47,15 @@ class Seen:
         with self.lock:
             return self.state, self.shower
 
-    def note(self, kind, state, before):
+    def note(self, kind, state, before, is_global=True):
+        """A state that was shown, and the one before which it must not be. `is_global`: no later answer
+        to anybody may be older."""
         with self.lock:
             self.answers[kind] = self.answers.get(kind, 0) + 1
             earlier, shower = before
             if state < earlier:
                 self.faults.append(f"{kind} shows {state}, after {shower} had shown {earlier}")
-            if state > self.state:
+            if is_global and state > self.state:
                 self.state, self.shower = state, kind
 
 
@@ -78,11 +82,18 @@ class Client(threading.Thread):
 
 
 class Saver(Client):
+    is_global = True
+
     def step(self):
         before = self.seen.now()[0], "an answer before this save"
         self.connection.save([{"insert": "item", "values": {"writer": "own"}}])
-        self.seen.note("save", before[0] + 1, before)
+        self.seen.note("save", before[0] + 1, before, self.is_global)
         time.sleep(self.chance.choice([0, 0.005, 0.05]))
+
+
+class SaverElsewhere(Saver):
+    """A fetch at the first server may be older."""
+    is_global = False
 
 
 class Reader(Client):
@@ -95,7 +106,7 @@ class Reader(Client):
     def step(self):
         kinds = [self.snapshot, self.count, self.one, self.group]
         if self.token:
-            kinds += [self.poll, self.poll, self.wait, self.group_poll]
+            kinds += [self.poll, self.poll, self.wait, self.group_poll, self.changes]
         if self.tag:
             kinds += [self.known]
         kind = self.chance.choice(kinds)
@@ -139,6 +150,12 @@ class Reader(Client):
     def wait(self):
         return self.poll(wait=1)
 
+    def changes(self):
+        body = self.ask("GET", f"/v1/changes?since={self.token}&wait=0")[1]
+        self.held += sum(len(save["inserted"].get("item", [])) for save in body["saves"])
+        self.token = body["to"]
+        return self.held
+
     def group(self):
         fetches = {"counter": {"entity": "counter"}, "item": {"entity": "item", "as": "count"}}
         body = self.ask("POST", "/v1/live", {"fetches": fetches, "wait": 0})[1]
@@ -159,11 +176,41 @@ class Reader(Client):
         return self.held
 
 
-def carry(server, seconds, seed, commit):
+class Wanderer(Reader):
+    """Follows the counter at one server or another, whichever it happens to ask. A fetch without a token
+    may be older than what another server has shown, a diff is not older than its token."""
+
+    def __init__(self, servers, *others):
+        super().__init__(servers[0], *others)
+        self.servers = servers
+
+    def run(self):
+        with contextlib.ExitStack() as stack:
+            self.connections = [stack.enter_context(closing(Connection(server)))
+                                for server in self.servers]
+            super().run()
+
+    def step(self):
+        self.connection = self.chance.choice(self.connections)
+        if not self.token:
+            self.snapshot()
+            return
+        kind = self.chance.choice([self.poll, self.group_poll, self.wait, self.changes])
+        before = self.held, "its own token"
+        self.seen.note(f"{kind.__name__} elsewhere", kind(), before, is_global=False)
+
+
+def carry(servers, seconds, seed, commit):
     """Lets readers, savers and the other program work. `commit` inserts an item as the other program."""
     seen, ended, chance = Seen(), threading.Event(), random.Random(seed)
-    clients = [kind(server, seen, random.Random(chance.random()), ended)
+
+    def others():
+        return seen, random.Random(chance.random()), ended
+    clients = [kind(servers[0], *others())
                for kind, count in ((Reader, READERS), (Saver, SAVERS)) for _ in range(count)]
+    if len(servers) > 1:
+        clients += [Wanderer(servers, *others()) for _ in range(WANDERERS)]
+        clients += [SaverElsewhere(server, *others()) for server in servers[1:]]
     for client in clients:
         client.start()
     end = time.monotonic() + seconds
@@ -189,7 +236,7 @@ def over_a_file(program, folder, seconds, seed):
         def commit():
             with other:
                 other.execute(INSERT)
-        return result("a file", carry(server, seconds, seed, commit), seed)
+        return result("a file", carry([server], seconds, seed, commit), seed)
 
 
 def over_postgres(program, folder, seconds, seed):
@@ -197,14 +244,15 @@ def over_postgres(program, folder, seconds, seed):
         return Result("ORDER", "PostgreSQL", [], skipped="PostgreSQL is not installed")
     with Primary(folder / "primary") as primary:
         primary.run(POSTGRES_SCHEMA)
-        with Server(program, f"postgres:///postgres?host={primary.folder}&user=tester") as server:
+        address = f"postgres:///postgres?host={primary.folder}&user=tester"
+        with Server(program, address) as one, Server(program, address) as other:
             shell = primary.psql("-A", "-t", bufsize=1)
 
             def commit():
                 shell.stdin.write(f"{INSERT} SELECT 1;\n")
                 shell.stdin.flush()
                 shell.stdout.readline()
-            seen = carry(server, seconds, seed, commit)
+            seen = carry([one, other], seconds, seed, commit)
             shell.stdin.close()
             shell.wait()
     return result("PostgreSQL", seen, seed)
