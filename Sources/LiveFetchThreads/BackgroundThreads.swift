@@ -44,9 +44,8 @@ final class ThreadStarter: Sendable {
   /// The starter if the current thread has a lower priority.
   static var ifNeeded: ThreadStarter? {
     #if os(Linux)
-      guard let starter = shared.withLock({ $0 }), getpriority(ofThread, 0) > starter.niceValue
-      else { return nil }
-      return starter
+      let niceValue = getpriority(ofThread, 0)
+      return shared.withLock { starter in starter.flatMap { niceValue > $0.niceValue ? $0 : nil } }
     #else
       return nil
     #endif

@@ -24,7 +24,7 @@ def reports(folder):
 def is_locked(report):
     """Whether both accesses are within a lock, a few calls deep at most."""
     accesses = [part for part in report.split("\n\n") if ACCESS.search(part) and "#0 " in part][:2]
-    frames = [re.findall(r"#[0-5] (\S+)", access) for access in accesses]
+    frames = [re.findall(r"#[0-9] (\S+)", access) for access in accesses]
     return len(frames) == 2 and all(any(map(LOCKED.search, names)) for names in frames)
 
 
