@@ -35,10 +35,9 @@ package struct ModelMapping {
   package let tables: ModelTables
   var file: ModelFile { tables.file }
   let catalog: [TableDescription]
-  package var problems: [String] = []
-  /// Columns that need a value and that the model does not know: nothing can be inserted. A store that was
-  /// served with this model before is served all the same.
-  package private(set) var requiredUnknownColumns: [String] = []
+  var problems: [String] = []
+  /// The problems of columns that need a value and that the model does not know: nothing can be inserted.
+  private var unknownColumns: [String] = []
   /// Nullable columns of required properties.
   private var requiredColumns: [ColumnToFill] = []
   /// The catalog's table of each planned table, by planned name.
@@ -85,6 +84,14 @@ package struct ModelMapping {
         entities: entities.map(\.table), joinTables: joinOrder,
         hasDeferredKeys: catalog.mayHaveDeferredKeys,
         comparesBytes: comparesBytes, dialect: dialect))
+  }
+
+  /// Returns the problems that were found. A database that was served with this model before is served
+  /// although a column that the model does not know needs a value.
+  ///
+  /// - Parameter stored: The model that the database stores; nil without one.
+  package func problems(unlike stored: ModelFile?) -> [String] {
+    stored == file ? problems : problems + unknownColumns
   }
 
   /// Returns the nullable columns of the properties that the model requires, without those that the
@@ -316,7 +323,7 @@ package struct ModelMapping {
     for column in existing.columns
     where !known.contains(column.name) && !existing.primaryKey.contains(column.name) {
       guard column.isNotNull, column.defaultSQL == nil, !column.isGenerated else { continue }
-      requiredUnknownColumns.append(
+      unknownColumns.append(
         "`\(existing.name)`: the column `\(column.name)` needs a value, and the model has no such "
           + "property")
     }

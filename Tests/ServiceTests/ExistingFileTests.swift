@@ -204,6 +204,13 @@ struct ExistingFileTests {
       """)
     #expect(try sqlite(path, "SELECT name FROM pragma_table_info('City')").contains("mayor"))
     try SQLiteStore(path: path, options: options).close()
+    let model = try #require(options.model)
+    #expect(try SQLiteStore.mismatches(path: path, with: model) == [])
+    var other = model
+    other.version = "2"
+    #expect(
+      try SQLiteStore.mismatches(path: path, with: other)
+        == ["`City`: the column `mayor` needs a value, and the model has no such property"])
   }
 
   // MARK: Triggers

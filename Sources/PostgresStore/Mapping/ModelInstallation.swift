@@ -151,7 +151,7 @@ struct ModelInstallation {
   ) throws(StoreError) -> [String] {
     let mapping = ModelMapping(
       tables, try catalog().composed(tracked: []), dialect: tables.dialect.dialect)
-    let found = mapping.problems + mapping.requiredUnknownColumns
+    let found = mapping.problems(unlike: stored)
     guard found.isEmpty else { return found }
     var problems: [String] = []
     for column in mapping.columnsToFill(unlike: stored) {
@@ -249,7 +249,8 @@ extension Introspection {
   ) throws(StoreError) -> Introspection {
     guard let model else { return Introspection(tables: catalog, dialect: dialect) }
     let mapping = ModelMapping(model, catalog, dialect: dialect)
-    guard mapping.problems.isEmpty else { throw ModelInstallation.refusal(mapping.problems) }
+    let problems = mapping.problems(unlike: model.file)
+    guard problems.isEmpty else { throw ModelInstallation.refusal(problems) }
     return mapping.introspection
   }
 }

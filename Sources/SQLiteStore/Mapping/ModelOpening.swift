@@ -55,9 +55,7 @@ struct ModelOpening {
       }
     }
     let mapping = try Self.mapping(of: tables, on: connection)
-    let problems =
-      stored == model
-      ? mapping.problems : try Self.mismatches(of: mapping, unlike: stored, on: connection)
+    let problems = try Self.mismatches(of: mapping, unlike: stored, on: connection)
     guard problems.isEmpty else { throw Self.refusal(problems) }
     let triggers = Self.triggers(of: mapping)
     try connection.transaction { () throws(StoreError) in
@@ -72,7 +70,8 @@ struct ModelOpening {
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> Introspection {
     let mapping = try mapping(of: tables, on: connection)
-    guard mapping.problems.isEmpty else { throw refusal(mapping.problems) }
+    let problems = mapping.problems(unlike: tables.file)
+    guard problems.isEmpty else { throw refusal(problems) }
     return mapping.introspection
   }
 
@@ -96,21 +95,25 @@ struct ModelOpening {
     .unusable("the tables do not match the model:\n" + problems.joined(separator: "\n"))
   }
 
-  /// Returns the problems of the existing tables, as ``ModelMapping`` does. If there are none, returns the problems
-  /// of the rows in them. O(rows).
+  /// Returns the reasons why the file is not served with a model. O(rows).
   static func mismatches(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> [String] {
-    try mismatches(of: try mapping(of: tables, on: connection), on: connection)
+    try mismatches(
+      of: try mapping(of: tables, on: connection), unlike: try storedModel(on: connection),
+      on: connection)
   }
 
+  /// Returns the problems of the existing tables, as ``ModelMapping`` does. If there are none, and the model is
+  /// another one than the file stores, returns the problems of the rows in them. O(rows).
+  ///
   /// - Parameter stored: The model that the file stores; nil without one. Rows are not checked for
   ///   properties that it requires too.
   private static func mismatches(
-    of mapping: ModelMapping, unlike stored: ModelFile? = nil, on connection: Connection
+    of mapping: ModelMapping, unlike stored: ModelFile?, on connection: Connection
   ) throws(StoreError) -> [String] {
-    let found = mapping.problems + mapping.requiredUnknownColumns
-    guard found.isEmpty else { return found }
+    let found = mapping.problems(unlike: stored)
+    guard found.isEmpty, stored != mapping.tables.file else { return found }
     var problems =
       stored == nil ? mapping.tables.repeatedTriggers(among: triggers(of: mapping)) : []
     for column in mapping.columnsToFill(unlike: stored) {
