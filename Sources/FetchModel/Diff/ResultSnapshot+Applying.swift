@@ -52,8 +52,6 @@ extension ResultSnapshot {
     let merged = members.map { JSON.Member(name: $0.name, value: values[$0.name] ?? $0.value) }
     let known = Set(members.map(\.name))
     let new = changes.filter { !known.contains($0.name) }
-    var json: [UInt8] = []
-    json.append(json: .object(merged + new))
-    return json
+    return JSON.object(merged + new).bytes
   }
 }

@@ -69,15 +69,6 @@ extension ObjectID {
   }
 }
 
-extension JSON {
-  /// The value as JSON text without spaces.
-  public var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.append(json: self)
-    return bytes
-  }
-}
-
 extension Diff {
   /// Reads a diff; nil if the JSON is not one.
   public init?(json: JSON) {

@@ -57,8 +57,6 @@ public struct ResultSnapshot: Sendable, Hashable {
   /// The JSON of an item's id.
   static func id(of item: [UInt8]) -> [UInt8] {
     guard item.first == 0x7B, let id = (try? JSON(result: item))?["id"] else { return item }
-    var json: [UInt8] = []
-    json.append(json: id)
-    return json
+    return id.bytes
   }
 }

@@ -68,6 +68,16 @@ public enum JSON: Sendable, Hashable {
     return text.utf8.allSatisfy { $0 == 0x2D || $0 >= 0x30 && $0 <= 0x39 }
   }
 
+  /// The value as JSON text without spaces, in UTF-8.
+  public var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(json: self)
+    return bytes
+  }
+
+  /// The value as JSON text without spaces.
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
+
   /// The kind of value for messages: `a number`.
   public var kind: String {
     switch self {

@@ -101,35 +101,24 @@ public struct ModelDifference: Sendable, Hashable {
     }
   }
 
-  private static func text(_ json: JSON?) -> String {
-    guard let json else { return "unset" }
-    var text: [UInt8] = []
-    text.append(json: json)
-    return String(decoding: text, as: UTF8.self)
-  }
+  private static func text(_ json: JSON?) -> String { json?.text ?? "unset" }
 
   private mutating func addRemoved(
     from old: ModelFile.Entity, to new: ModelFile.Entity, _ match: ModelMatch
   ) {
     // A property that moved within the hierarchy still exists.
     let successors = [new.name] + match.new.subentities(of: new.name).map(\.name)
-    let attributes = Set(
-      successors.flatMap { successor in
-        match.new.attributes(of: successor).compactMap {
-          match.oldAttribute($0, of: successor)?.name
-        }
-      })
-    for attribute in old.attributes where !attributes.contains(attribute.name) {
-      add(.removed, "\(old.name).\(attribute.name)")
+    let attributes = successors.flatMap { successor in
+      match.new.attributes(of: successor).map { match.oldAttribute($0, of: successor)?.name }
     }
-    let relationships = Set(
-      successors.flatMap { successor in
-        match.new.relationships(of: successor).compactMap {
-          match.oldRelationship($0, of: successor)?.name
-        }
-      })
-    for relationship in old.relationships where !relationships.contains(relationship.name) {
-      add(.removed, "\(old.name).\(relationship.name)")
+    let relationships = successors.flatMap { successor in
+      match.new.relationships(of: successor).map { match.oldRelationship($0, of: successor)?.name }
+    }
+    for name in old.attributes.map(\.name) where !attributes.contains(name) {
+      add(.removed, "\(old.name).\(name)")
+    }
+    for name in old.relationships.map(\.name) where !relationships.contains(name) {
+      add(.removed, "\(old.name).\(name)")
     }
   }
 

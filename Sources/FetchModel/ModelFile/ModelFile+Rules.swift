@@ -141,10 +141,5 @@ extension Value {
 
 extension JSON {
   /// The value as text for a message.
-  fileprivate var plain: String {
-    if let string { return string }
-    var text: [UInt8] = []
-    text.append(json: self)
-    return String(decoding: text, as: UTF8.self)
-  }
+  fileprivate var plain: String { string ?? text }
 }

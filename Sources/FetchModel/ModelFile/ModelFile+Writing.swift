@@ -4,14 +4,13 @@
 extension ModelFile {
   /// The model as JSON.
   public var json: JSON {
-    .object { members in
-      members.add("version", version)
-      members.add(
-        "access", allowsByDefault.map { .object([.init(name: "default", value: .boolean($0))]) })
-      members.add("entities", entities.map(\.json))
-      members.add("classes", classes.map(\.json))
-      members.add("fetchTemplates", fetchTemplates.map(\.json))
-    }
+    .object(
+      .init([
+        "version": .text(version),
+        "access": allowsByDefault.map { .object(.init(["default": .boolean($0)])) },
+        "entities": .list(entities.map(\.json)), "classes": .list(classes.map(\.json)),
+        "fetchTemplates": .list(fetchTemplates.map(\.json)),
+      ]))
   }
 
   /// The model file's text, indented, with a final newline.
@@ -24,157 +23,113 @@ extension ModelFile {
 }
 
 extension JSON {
-  fileprivate static func object(building addMembers: (inout [JSON.Member]) -> Void) -> JSON {
-    var members: [JSON.Member] = []
-    addMembers(&members)
-    return .object(members)
-  }
-}
+  fileprivate static func text(_ text: String?) -> JSON? { text.map { .string($0) } }
 
-extension [JSON.Member] {
-  fileprivate mutating func add(_ name: String, _ value: JSON?) {
-    if let value { append(JSON.Member(name: name, value: value)) }
+  fileprivate static func count(_ count: Int?) -> JSON? { count.map { .number($0.description) } }
+
+  /// nil for the default.
+  fileprivate static func flag(_ flag: Bool, default defaultFlag: Bool = false) -> JSON? {
+    flag == defaultFlag ? nil : .boolean(flag)
   }
 
-  fileprivate mutating func add(_ name: String, _ text: String?) {
-    add(name, text.map { JSON.string($0) })
+  /// nil for an empty list.
+  fileprivate static func list(_ elements: [JSON]) -> JSON? {
+    elements.isEmpty ? nil : .array(elements)
   }
 
-  fileprivate mutating func add(_ name: String, _ count: Int?) {
-    add(name, count.map { JSON.number($0.description) })
-  }
-
-  fileprivate mutating func add(_ name: String, _ elements: [JSON]) {
-    if !elements.isEmpty { add(name, JSON.array(elements)) }
-  }
-
-  fileprivate mutating func add(_ name: String, _ texts: [String]) {
-    add(name, texts.map { JSON.string($0) })
-  }
-
-  /// Adds a flag that differs from its default.
-  fileprivate mutating func add(_ name: String, _ flag: Bool, unlessDefault defaultFlag: Bool) {
-    if flag != defaultFlag { add(name, JSON.boolean(flag)) }
-  }
+  fileprivate static func texts(_ texts: [String]) -> JSON? { list(texts.map { .string($0) }) }
 }
 
 extension ModelFile.Entity {
   /// The entity's own part of a model file.
   public var json: JSON {
-    .object { members in
-      members.add("name", name)
-      members.add("parent", parent)
-      members.add("abstract", isAbstract, unlessDefault: false)
-      members.add("renamingIdentifier", renamingIdentifier)
-      members.add("attributes", attributes.map(\.json))
-      members.add("relationships", relationships.map(\.json))
-      members.add("fetchIndexes", fetchIndexes.map(\.json))
-      members.add(
-        "uniquenessConstraints",
-        uniquenessConstraints.map { .array($0.map { JSON.string($0) }) })
-      members.add("sort", sort)
-      members.add("access", access.isEmpty ? nil : accessJSON)
+    let rules = AccessAction.allCases.compactMap { action in
+      access[action].map { JSON.Member(name: action.rawValue, value: $0.json) }
     }
-  }
-
-  private var accessJSON: JSON {
-    .object { members in
-      for action in AccessAction.allCases { members.add(action.rawValue, access[action]?.json) }
-    }
+    return .object(
+      .init([
+        "name": .string(name), "parent": .text(parent), "abstract": .flag(isAbstract),
+        "renamingIdentifier": .text(renamingIdentifier),
+        "attributes": .list(attributes.map(\.json)),
+        "relationships": .list(relationships.map(\.json)),
+        "fetchIndexes": .list(fetchIndexes.map(\.json)),
+        "uniquenessConstraints": .list(
+          uniquenessConstraints.map { .array($0.map { JSON.string($0) }) }),
+        "sort": .texts(sort), "access": rules.isEmpty ? nil : .object(rules),
+      ]))
   }
 }
 
 extension ModelFile.Attribute {
   /// The attribute as a model file contains it; defaults are omitted.
   public var json: JSON {
-    .object { members in
-      members.add("name", name)
-      members.add("type", type.rawValue)
-      members.add("optional", isOptional, unlessDefault: true)
-      members.add("default", defaultValue)
-      members.add("minimum", minimum)
-      members.add("maximum", maximum)
-      members.add("minimumLength", minimumLength)
-      members.add("maximumLength", maximumLength)
-      members.add("regex", pattern)
-      members.add("transient", isTransient, unlessDefault: false)
-      members.add("derivation", derivation?.text)
-      members.add("transformer", transformer)
-      members.add("class", className)
-      members.add("renamingIdentifier", renamingIdentifier)
-      members.add("hidden", hidden?.json)
-      members.add("readOnly", readOnly?.json)
-    }
+    .object(
+      .init([
+        "name": .string(name), "type": .string(type.rawValue),
+        "optional": .flag(isOptional, default: true), "default": defaultValue,
+        "minimum": minimum, "maximum": maximum, "minimumLength": .count(minimumLength),
+        "maximumLength": .count(maximumLength), "regex": .text(pattern),
+        "transient": .flag(isTransient), "derivation": .text(derivation?.text),
+        "transformer": .text(transformer), "class": .text(className),
+        "renamingIdentifier": .text(renamingIdentifier), "hidden": hidden?.json,
+        "readOnly": readOnly?.json,
+      ]))
   }
 }
 
 extension ModelFile.Relationship {
   /// The relationship as a model file contains it; defaults are omitted.
   public var json: JSON {
-    .object { members in
-      members.add("name", name)
-      members.add("destination", destination)
-      members.add("toMany", isToMany, unlessDefault: false)
-      members.add("ordered", isOrdered, unlessDefault: false)
-      members.add("optional", isOptional, unlessDefault: true)
-      members.add("inverse", inverse)
-      members.add("deleteRule", deleteRule == .nullify ? nil : deleteRule.rawValue)
-      members.add("minimumCount", minimumCount)
-      members.add("maximumCount", maximumCount)
-      members.add("renamingIdentifier", renamingIdentifier)
-    }
+    .object(
+      .init([
+        "name": .string(name), "destination": .string(destination), "toMany": .flag(isToMany),
+        "ordered": .flag(isOrdered), "optional": .flag(isOptional, default: true),
+        "inverse": .text(inverse),
+        "deleteRule": deleteRule == .nullify ? nil : .string(deleteRule.rawValue),
+        "minimumCount": .count(minimumCount), "maximumCount": .count(maximumCount),
+        "renamingIdentifier": .text(renamingIdentifier),
+      ]))
   }
 }
 
 extension ModelFile.FetchIndex {
   /// The index as a model file contains it; defaults are omitted.
   public var json: JSON {
-    .object { members in
-      members.add("name", name)
-      members.add(
-        "elements",
-        elements.map { element in
-          .object { members in
-            members.add("property", element.property)
-            members.add("descending", element.isDescending, unlessDefault: false)
-          }
-        })
+    let elements = elements.map { element in
+      JSON.object(
+        .init(["property": .string(element.property), "descending": .flag(element.isDescending)]))
     }
+    return .object(.init(["name": .string(name), "elements": .list(elements)]))
   }
 }
 
 extension ModelFile.Class {
   /// The class as a model file contains it; defaults are omitted.
   public var json: JSON {
-    .object { members in
-      members.add("name", name)
-      members.add("parent", parent)
-      members.add("abstract", isAbstract, unlessDefault: false)
-      members.add(
-        "fields",
-        fields.map { field in
-          .object { members in
-            members.add("name", field.name)
-            members.add("type", field.type.text)
-            members.add("optional", field.isOptional, unlessDefault: true)
-            members.add("list", field.isList, unlessDefault: false)
-          }
-        })
+    let fields = fields.map { field in
+      JSON.object(
+        .init([
+          "name": .string(field.name), "type": .string(field.type.text),
+          "optional": .flag(field.isOptional, default: true), "list": .flag(field.isList),
+        ]))
     }
+    return .object(
+      .init([
+        "name": .string(name), "parent": .text(parent), "abstract": .flag(isAbstract),
+        "fields": .list(fields),
+      ]))
   }
 }
 
 extension ModelFile.FetchTemplate {
   /// The template as a model file contains it; defaults are omitted.
   public var json: JSON {
-    .object { members in
-      members.add("name", name)
-      members.add("entity", entity)
-      members.add("predicate", predicate)
-      members.add("sort", sort)
-      members.add("limit", limit)
-      members.add("subentities", includesSubentities, unlessDefault: true)
-    }
+    .object(
+      .init([
+        "name": .string(name), "entity": .string(entity), "predicate": .text(predicate),
+        "sort": .texts(sort), "limit": .count(limit),
+        "subentities": .flag(includesSubentities, default: true),
+      ]))
   }
 }
 

@@ -69,18 +69,13 @@ extension ChangeProblem {
   }
 
   fileprivate var json: JSON {
-    var members: [JSON.Member] = [.init(name: "change", value: .number(String(change)))]
-    if let entity { members.append(.init(name: "entity", value: .string(entity))) }
-    if let property { members.append(.init(name: "property", value: .string(property))) }
-    members.append(.init(name: "code", value: .string(code.rawValue)))
-    members.append(.init(name: "detail", value: .string(detail)))
-    if let hint { members.append(.init(name: "hint", value: .string(hint))) }
-    if let stored = stored.flatMap({ try? JSON(stored: $0) }) {
-      members.append(.init(name: "stored", value: stored))
-    }
-    if let given = given.flatMap({ try? JSON(stored: $0) }) {
-      members.append(.init(name: "given", value: given))
-    }
-    return .object(members)
+    .object(
+      .init([
+        "change": .number(String(change)), "entity": entity.map { .string($0) },
+        "property": property.map { .string($0) }, "code": .string(code.rawValue),
+        "detail": .string(detail), "hint": hint.map { .string($0) },
+        "stored": stored.flatMap { try? JSON(stored: $0) },
+        "given": given.flatMap { try? JSON(stored: $0) },
+      ]))
   }
 }

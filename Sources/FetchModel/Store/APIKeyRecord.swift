@@ -57,9 +57,7 @@ public struct APIKeyRecord: Sendable, Hashable {
 
   /// Returns texts as a JSON array.
   package static func json(_ texts: [String]) -> String {
-    var json: [UInt8] = []
-    json.append(json: JSON.array(texts.map { .string($0) }))
-    return String(decoding: json, as: UTF8.self)
+    JSON.array(texts.map { .string($0) }).text
   }
 
   /// True if requests may use the key at `time`, in seconds since 1970.

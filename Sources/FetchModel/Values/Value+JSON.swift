@@ -24,10 +24,7 @@ extension Value {
     case (.binary, .string(let text)):
       guard let bytes = [UInt8](base64: text, .standard) else { return nil }
       self = .binary(bytes)
-    case (.json, _):
-      var text: [UInt8] = []
-      text.append(json: json)
-      self = .json(String(decoding: text, as: UTF8.self))
+    case (.json, _): self = .json(json.text)
     default: return nil
     }
   }

@@ -6,13 +6,6 @@ extension JSON {
   /// The elements of an array; empty for other values.
   var elements: [JSON] { if case .array(let elements) = self { elements } else { [] } }
 
-  /// The value as JSON.
-  var text: String {
-    var bytes: [UInt8] = []
-    bytes.append(json: self)
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
   /// The text of a table cell: text without quotes, empty for null, other values as JSON.
   var cellText: String {
     switch self {
