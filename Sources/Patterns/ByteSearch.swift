@@ -35,14 +35,7 @@ public struct ByteSearch: Sendable, Hashable {
     }
   }
 
-  /// The end of the first occurrence in `text`; nil if there is none.
-  func end(in text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool) -> Int? {
-    withoutActuallyEscaping(isCancelled) { isCancelled in
-      var interruption = Interruption(isCancelled)
-      return end(in: text, &interruption)
-    }
-  }
-
+  /// The end of the first occurrence in `text` at a range that `isWhole` accepts; nil if there is none.
   func end(
     in text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption,
     where isWhole: (Range<Int>) -> Bool = { _ in true }

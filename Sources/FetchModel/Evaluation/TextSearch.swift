@@ -89,7 +89,7 @@ public struct TextSearch: Sendable {
   public func matches(
     _ text: UnsafeBufferPointer<UInt8>, isCancelled: () -> Bool = { false }
   ) -> Bool {
-    if options.folding.isEmpty { return matchesExactly(text, isCancelled) }
+    if options.folding.isEmpty { return matches(folded: text, isCancelled) }
     if case .likeInAnyCase(_, let expression) = kind,
       Folding.expands(text, isCancelled: isCancelled)
     {
@@ -99,7 +99,9 @@ public struct TextSearch: Sendable {
     }
     let ignoresMarks = options.contains(.diacriticInsensitive)
     return Folding.fold(text, options, isCancelled: isCancelled).withUnsafeBufferPointer { folded in
-      ignoresMarks ? matchesExactly(folded, isCancelled) : matchesWholeLetters(folded, isCancelled)
+      matches(folded: folded, isCancelled) { range in
+        ignoresMarks || CombiningMarks.areWhole(range, in: folded)
+      }
     }
   }
 
@@ -109,33 +111,20 @@ public struct TextSearch: Sendable {
     return text.withUTF8 { matches($0, isCancelled: isCancelled) }
   }
 
-  /// Tests a folded text as ``matchesExactly(_:_:)`` does, but an occurrence may not begin or end
-  /// between a letter and its combining marks, whether or not there is a composed form.
-  private func matchesWholeLetters(
-    _ text: UnsafeBufferPointer<UInt8>, _ isCancelled: () -> Bool
-  ) -> Bool {
-    switch kind {
-    case .begins(let prefix):
-      text.starts(with: prefix) && CombiningMarks.areWhole(0..<prefix.count, in: text)
-    case .ends(let suffix):
-      text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
-        && CombiningMarks.areWhole(text.count - suffix.count..<text.count, in: text)
-    case .contains(let part):
-      part.isFound(
-        in: text, isCancelled: isCancelled, where: { CombiningMarks.areWhole($0, in: text) })
-    case .like, .likeInAnyCase, .matches, .nothing: matchesExactly(text, isCancelled)
-    }
-  }
-
   /// Tests a text that is folded, or needs no folding.
-  private func matchesExactly(
-    _ text: UnsafeBufferPointer<UInt8>, _ isCancelled: () -> Bool
+  ///
+  /// - Parameter isWhole: called with the range of an occurrence; returns false if it begins or ends
+  ///   between a letter and its combining marks, whether or not there is a composed form.
+  private func matches(
+    folded text: UnsafeBufferPointer<UInt8>, _ isCancelled: () -> Bool,
+    where isWhole: (Range<Int>) -> Bool = { _ in true }
   ) -> Bool {
     switch kind {
-    case .begins(let prefix): text.starts(with: prefix)
+    case .begins(let prefix): text.starts(with: prefix) && isWhole(0..<prefix.count)
     case .ends(let suffix):
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
-    case .contains(let part): part.isFound(in: text, isCancelled: isCancelled)
+        && isWhole(text.count - suffix.count..<text.count)
+    case .contains(let part): part.isFound(in: text, isCancelled: isCancelled, where: isWhole)
     case .like(let pattern), .likeInAnyCase(let pattern, _):
       pattern.matches(text, isCancelled: isCancelled)
     case .matches(let expression): expression.matches(text, isCancelled: isCancelled)
