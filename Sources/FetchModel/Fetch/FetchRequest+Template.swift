@@ -45,16 +45,6 @@ extension FetchResolver {
 
   /// The names of the variables that a request gives values for.
   private static func variables(of template: ModelFile.FetchTemplate) -> Set<String> {
-    var names: Set<String> = []
-    var bound: Set<String> = []
-    guard let text = template.predicate, let predicate = try? Predicate(parsing: text) else {
-      return []
-    }
-    _ = try? predicate.rewriting { expression throws(PredicateError) in
-      if case .variable(let name) = expression.kind { names.insert(name) }
-      if case .subquery(_, let variable, _) = expression.kind { bound.insert(variable) }
-      return nil
-    }
-    return names.subtracting(bound)
+    template.predicate.flatMap { try? Predicate(parsing: $0) }?.variables ?? []
   }
 }

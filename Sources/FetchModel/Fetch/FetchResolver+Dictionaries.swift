@@ -70,12 +70,7 @@ extension FetchResolver {
     guard let text else { return (0, []) }
     do {
       let (predicate, placeholders) = try Predicate.parse(text)
-      var variables: Set<String> = []
-      _ = try predicate.rewriting { (expression) throws(PredicateError) in
-        if case .variable(let name) = expression.kind { variables.insert(name) }
-        return nil
-      }
-      return (placeholders, variables)
+      return (placeholders, predicate.variables)
     } catch {
       throw .predicate(parameter: parameter, error: error)
     }

@@ -72,40 +72,28 @@ private struct GroupingCheck {
   func ungroupedPath(in value: ResolvedExpression) -> PropertyPath? {
     if groupedQuery.groups.contains(value) { return nil }
     switch value {
-    case .constant, .parameter: return nil
     case .path(let path): return groupedQuery.aggregate(path.path) == nil ? path.path : nil
-    case .arithmetic(_, let left, let right):
-      return ungroupedPath(in: left) ?? ungroupedPath(in: right)
-    case .function(_, let arguments): return firstUngroupedPath(arguments)
-    case .listAggregate(_, let elements): return firstUngroupedPath(elements)
-    case .conditional(let condition, let yes, let no):
-      return ungroupedPath(in: condition) ?? ungroupedPath(in: yes) ?? ungroupedPath(in: no)
     case .aggregate(let aggregation): return path(aggregation.collection)
     case .element(let element): return path(element.collection)
+    default: return ungroupedPath(in: value.parts)
     }
-  }
-
-  private func firstUngroupedPath(_ values: [ResolvedExpression]) -> PropertyPath? {
-    for value in values {
-      if let path = ungroupedPath(in: value) { return path }
-    }
-    return nil
   }
 
   func ungroupedPath(in condition: Condition) -> PropertyPath? {
-    switch condition {
-    case .constant: return nil
-    case .and(let conditions), .or(let conditions):
-      for condition in conditions {
-        if let path = ungroupedPath(in: condition) { return path }
-      }
-      return nil
-    case .comparison(let comparison):
-      return ungroupedPath(in: comparison.left) ?? ungroupedPath(in: comparison.right)
-    case .between(let interval): return ungroupedPath(in: interval.value)
-    case .membership(let membership): return ungroupedPath(in: membership.value)
-    case .exists(let collection, _, _): return path(collection)
+    if case .exists(let collection, _, _) = condition { return path(collection) }
+    return ungroupedPath(in: condition.parts)
+  }
+
+  private func ungroupedPath(
+    in parts: (conditions: [Condition], values: [ResolvedExpression])
+  ) -> PropertyPath? {
+    for condition in parts.conditions {
+      if let path = ungroupedPath(in: condition) { return path }
     }
+    for value in parts.values {
+      if let path = ungroupedPath(in: value) { return path }
+    }
+    return nil
   }
 
   private func path(_ collection: ResolvedCollection) -> PropertyPath {

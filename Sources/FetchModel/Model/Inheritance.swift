@@ -57,11 +57,7 @@ extension Model {
     let condition: Condition =
       switch names.count {
       case 0: .constant(false)
-      case 1:
-        .comparison(
-          Comparison(
-            left: value, relation: .equal, right: .constant(.string(names[0])), options: [],
-            isNegated: false))
+      case 1: .comparison(Comparison(value, .equal, .constant(.string(names[0]))))
       default:
         .membership(
           Membership(

@@ -42,41 +42,24 @@ private struct Size {
   mutating func count(_ value: ResolvedExpression) {
     count += 1
     guard count < limit else { return }
-    switch value {
-    case .constant(let value): add([value])
-    case .parameter, .path: break
-    case .arithmetic(_, let left, let right):
-      count(left)
-      count(right)
-    case .function(_, let values), .listAggregate(_, let values):
-      for value in values { count(value) }
-    case .conditional(let condition, let yes, let no):
-      count(condition)
-      count(yes)
-      count(no)
-    case .aggregate(let aggregation): count(aggregation.condition)
-    case .element(let element): count(element.condition)
-    }
+    if let constant = value.constant { add([constant]) }
+    count(value.parts)
   }
 
   mutating func count(_ condition: Condition) {
     count += 1
     guard count < limit else { return }
     switch condition {
-    case .constant: break
-    case .and(let conditions), .or(let conditions):
-      for condition in conditions { count(condition) }
-    case .comparison(let comparison):
-      count(comparison.left)
-      count(comparison.right)
-    case .between(let interval):
-      count(interval.value)
-      add([interval.lower, interval.upper])
-    case .membership(let membership):
-      count(membership.value)
-      add(membership.values)
-    case .exists(_, let condition, _): count(condition)
+    case .between(let interval): add([interval.lower, interval.upper])
+    case .membership(let membership): add(membership.values)
+    case .constant, .and, .or, .comparison, .exists: break
     }
+    count(condition.parts)
+  }
+
+  private mutating func count(_ parts: (conditions: [Condition], values: [ResolvedExpression])) {
+    for condition in parts.conditions { count(condition) }
+    for value in parts.values { count(value) }
   }
 
   private mutating func add(_ values: [Value]) {

@@ -4,6 +4,18 @@
 typealias ExpressionRewriting = (Expression) throws(PredicateError) -> Expression?
 
 extension Predicate {
+  /// The names of the variables that are given values, which those of SUBQUERY are not.
+  var variables: Set<String> {
+    var names: Set<String> = []
+    var bound: Set<String> = []
+    _ = try? rewriting { expression throws(PredicateError) in
+      if case .variable(let name) = expression.kind { names.insert(name) }
+      if case .subquery(_, let variable, _) = expression.kind { bound.insert(variable) }
+      return nil
+    }
+    return names.subtracting(bound)
+  }
+
   func rewriting(_ body: ExpressionRewriting) throws(PredicateError) -> Predicate {
     switch self {
     case .constant: return self

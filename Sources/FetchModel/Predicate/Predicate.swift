@@ -82,8 +82,4 @@ public struct SourceRange: Sendable, Hashable {
 
   public static func == (left: SourceRange, right: SourceRange) -> Bool { true }
   public func hash(into hasher: inout Hasher) {}
-
-  func upTo(_ other: SourceRange) -> SourceRange {
-    SourceRange(min(lowerBound, other.lowerBound)..<max(upperBound, other.upperBound))
-  }
 }

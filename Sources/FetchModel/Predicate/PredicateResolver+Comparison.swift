@@ -91,9 +91,7 @@ extension PredicateResolver {
       }
     }
     if options.isEmpty, let condition = decided(left, relation, right) { return condition }
-    return .comparison(
-      Comparison(
-        left: left, relation: relation, right: right, options: options, isNegated: false))
+    return .comparison(Comparison(left, relation, right, options))
   }
 
   /// The result if it is known without the store: for equal constants, and for counts that only
@@ -128,10 +126,7 @@ extension PredicateResolver {
     let rightValue = try text(right)
     if leftValue.constant == .null || rightValue.constant == .null { return .constant(false) }
     guard case .string(let searched)? = rightValue.constant else {
-      return .comparison(
-        Comparison(
-          left: leftValue, relation: relation, right: rightValue, options: options.folding,
-          isNegated: false))
+      return .comparison(Comparison(leftValue, relation, rightValue, options.folding))
     }
     return try search(leftValue, relation, searched, options.folding, at: right.range)
   }
@@ -154,10 +149,7 @@ extension PredicateResolver {
     default:
       if searched.isEmpty { return .constant(false) }
     }
-    return .comparison(
-      Comparison(
-        left: left, relation: relation, right: .constant(.string(searched)), options: options,
-        isNegated: false))
+    return .comparison(Comparison(left, relation, .constant(.string(searched)), options))
   }
 
   private func checkLength(

@@ -25,6 +25,18 @@ public indirect enum ResolvedExpression: Sendable, Hashable {
     }
   }
 
+  /// The conditions and values that it is made of.
+  var parts: (conditions: [Condition], values: [ResolvedExpression]) {
+    switch self {
+    case .constant, .parameter, .path: ([], [])
+    case .arithmetic(_, let left, let right): ([], [left, right])
+    case .function(_, let values), .listAggregate(_, let values): ([], values)
+    case .conditional(let condition, let yes, let no): ([condition], [yes, no])
+    case .aggregate(let aggregation): ([aggregation.condition], [])
+    case .element(let element): ([element.condition], [])
+    }
+  }
+
   /// The value of a constant.
   public var constant: Value? {
     if case .constant(let value) = self { value } else { nil }

@@ -76,6 +76,18 @@ public indirect enum Condition: Sendable, Hashable {
     }
   }
 
+  /// The conditions and values that it is made of, without the values that it compares with.
+  var parts: (conditions: [Condition], values: [ResolvedExpression]) {
+    switch self {
+    case .constant: ([], [])
+    case .and(let conditions), .or(let conditions): (conditions, [])
+    case .comparison(let comparison): ([], [comparison.left, comparison.right])
+    case .between(let interval): ([], [interval.value])
+    case .membership(let membership): ([], [membership.value])
+    case .exists(_, let condition, _): ([condition], [])
+    }
+  }
+
   /// The conjunction, flattened, without constants.
   static func all(_ conditions: [Condition]) -> Condition {
     var flat: [Condition] = []
@@ -124,6 +136,16 @@ public struct Comparison: Sendable, Hashable {
   public var options: StringOptions
   /// True if the relation must not hold.
   public var isNegated: Bool
+}
+
+extension Comparison {
+  /// Makes a comparison that is not negated.
+  init(
+    _ left: ResolvedExpression, _ relation: Relation, _ right: ResolvedExpression,
+    _ options: StringOptions = []
+  ) {
+    self.init(left: left, relation: relation, right: right, options: options, isNegated: false)
+  }
 }
 
 /// `value BETWEEN {lower, upper}`: inclusive bounds that are not nil.
