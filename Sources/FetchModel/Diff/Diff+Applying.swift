@@ -30,7 +30,7 @@ extension Diff {
       sections[leaving.from.section].remove(at: leaving.from.item)
       if let move = leaving.move { arriving.append((move.to, .moved(move, kept))) }
     }
-    try changeSections(of: &sections)
+    try changeSections(of: &sections, mayBeDeleted: \.isEmpty) { _ in [] }
     for (to, arrival) in arriving.sorted(by: { $0.to < $1.to }) {
       guard sections.indices.contains(to.section),
         (0...sections[to.section].count).contains(to.item)
@@ -48,14 +48,7 @@ extension Diff {
   /// The sections after this diff.
   package func rearranged(_ old: [SectionInfo]) throws(DiffApplicationError) -> [SectionInfo] {
     var sections = old
-    for section in deletedSections.sorted(by: { $0.index > $1.index }) {
-      guard sections.indices.contains(section.index) else { throw .outOfBounds }
-      sections.remove(at: section.index)
-    }
-    for section in insertedSections.sorted(by: { $0.index < $1.index }) {
-      guard (0...sections.count).contains(section.index) else { throw .outOfBounds }
-      sections.insert(section.section, at: section.index)
-    }
+    try changeSections(of: &sections, mayBeDeleted: { _ in true }, inserted: \.section)
     return sections
   }
 
@@ -67,18 +60,19 @@ extension Diff {
     return all.sorted { $0.from > $1.from }
   }
 
-  private func changeSections<Element>(
-    of sections: inout [[Element]]
+  private func changeSections<Section>(
+    of sections: inout [Section], mayBeDeleted: (Section) -> Bool,
+    inserted: (InsertedSection) -> Section
   ) throws(DiffApplicationError) {
     for section in deletedSections.sorted(by: { $0.index > $1.index }) {
-      guard sections.indices.contains(section.index), sections[section.index].isEmpty else {
+      guard sections.indices.contains(section.index), mayBeDeleted(sections[section.index]) else {
         throw .outOfBounds
       }
       sections.remove(at: section.index)
     }
     for section in insertedSections.sorted(by: { $0.index < $1.index }) {
       guard (0...sections.count).contains(section.index) else { throw .outOfBounds }
-      sections.insert([], at: section.index)
+      sections.insert(inserted(section), at: section.index)
     }
   }
 }

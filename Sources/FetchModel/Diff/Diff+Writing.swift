@@ -138,18 +138,15 @@ extension [UInt8] {
   /// Appends `"included":{"Country":{"1814991":{…}}}`: entities by name, objects by id.
   public mutating func append(included: Included) {
     append(json: "\"included\":{")
-    for (index, entity) in included.keys.sorted().enumerated() {
-      if index > 0 { append(json: ",") }
-      append(jsonString: entity)
-      append(json: ":{")
-      for (index, object) in (included[entity] ?? [:]).sorted(by: { $0.key < $1.key }).enumerated()
-      {
-        if index > 0 { append(json: ",") }
-        append(jsonString: object.key.description)
-        append(json: ":")
-        append(contentsOf: object.value)
+    append(separated: included.sorted { $0.key < $1.key }) { entity, json in
+      json.append(jsonString: entity.key)
+      json.append(json: ":{")
+      json.append(separated: entity.value.sorted { $0.key < $1.key }) { object, json in
+        json.append(jsonString: object.key.description)
+        json.append(json: ":")
+        json.append(contentsOf: object.value)
       }
-      append(json: "}")
+      json.append(json: "}")
     }
     append(json: "}")
   }
@@ -158,11 +155,18 @@ extension [UInt8] {
     jsonArray elements: [Item], _ write: (Item, inout [UInt8]) -> Void
   ) {
     append(json: "[")
+    append(separated: elements, write)
+    append(json: "]")
+  }
+
+  /// Appends elements with commas between them.
+  mutating func append<Item>(
+    separated elements: some Sequence<Item>, _ write: (Item, inout [UInt8]) -> Void
+  ) {
     for (index, element) in elements.enumerated() {
       if index > 0 { append(json: ",") }
       write(element, &self)
     }
-    append(json: "]")
   }
 }
 

@@ -106,20 +106,13 @@ extension [UInt8] {
     case .boolean(let isTrue): append(json: isTrue ? "true" : "false")
     case .number(let text): append(contentsOf: text.utf8)
     case .string(let text): append(jsonString: text)
-    case .array(let elements):
-      append(0x5B)
-      for (index, element) in elements.enumerated() {
-        if index > 0 { append(0x2C) }
-        append(json: element)
-      }
-      append(0x5D)
+    case .array(let elements): append(jsonArray: elements) { $1.append(json: $0) }
     case .object(let members):
       append(0x7B)
-      for (index, member) in members.enumerated() {
-        if index > 0 { append(0x2C) }
-        append(jsonString: member.name)
-        append(0x3A)
-        append(json: member.value)
+      append(separated: members) { member, json in
+        json.append(jsonString: member.name)
+        json.append(0x3A)
+        json.append(json: member.value)
       }
       append(0x7D)
     }

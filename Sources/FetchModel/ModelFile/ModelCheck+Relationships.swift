@@ -63,7 +63,7 @@ extension ModelCheck {
     for field in found.fields {
       let place = "\(place)/fields/\(field.name)"
       if !seen.insert(field.name).inserted { report(place, "another field has this name") }
-      if !Self.isField(field.name) {
+      if !Self.isName(field.name) {
         report(place, "a name is letters, digits and _, and does not begin with a digit")
       }
       if case .object(let name) = field.type, hierarchy[name] == nil {
@@ -71,8 +71,6 @@ extension ModelCheck {
       }
     }
   }
-
-  private static func isField(_ name: String) -> Bool { isName(name) }
 
   mutating func check(_ template: ModelFile.FetchTemplate) {
     let place = "fetchTemplates/\(template.name)"

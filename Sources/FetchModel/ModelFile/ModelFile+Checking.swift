@@ -78,9 +78,7 @@ struct ModelCheck {
       if !Self.isName(name) {
         report(
           "\(place)/\(name)", "a name is letters, digits and _, and does not begin with a digit")
-      } else if !isType, Self.reserved.contains(name.lowercased()) || Self.isReserved(name) {
-        report("\(place)/\(name)", "the name is reserved")
-      } else if isType, Self.isReserved(name) || name.lowercased().hasPrefix("sqlite_") {
+      } else if !(isType ? ModelFile.canName(entity: name) : ModelFile.canName(property: name)) {
         report("\(place)/\(name)", "the name is reserved")
       }
     }
@@ -95,10 +93,6 @@ struct ModelCheck {
       }
       seen[name.lowercased()] = name
     }
-  }
-
-  private static func isReserved(_ name: String) -> Bool {
-    name.lowercased().hasPrefix("livefetch_")
   }
 
   static func isName(_ name: String) -> Bool {

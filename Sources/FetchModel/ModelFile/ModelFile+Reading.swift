@@ -106,6 +106,12 @@ final class MemberReader {
 
   func string(_ name: String) -> String? { converted(name, "a string") { $0.string } }
 
+  /// Reports a missing one.
+  func required(_ name: String) -> String? {
+    if value(name) == nil { report(name, "is needed") }
+    return string(name)
+  }
+
   func flag(_ name: String) -> Bool? {
     converted(name, "true or false") { if case .boolean(let flag) = $0 { flag } else { nil } }
   }
@@ -166,10 +172,7 @@ final class MemberReader {
       return self.members(of: name).compactMap { make($0.name, $0.reader) }
     }
     return objects(name) { reader, index in
-      guard let own = reader.string("name") else {
-        reader.report("name", "is needed")
-        return nil
-      }
+      guard let own = reader.required("name") else { return nil }
       reader.place = "\(at(name))/\(own)"
       return make(own, reader)
     }
@@ -252,10 +255,7 @@ extension ModelFile.Attribute {
 
 extension ModelFile.Relationship {
   fileprivate init?(_ name: String, _ reader: MemberReader) {
-    guard let destination = reader.string("destination") else {
-      reader.report("destination", "is needed")
-      return nil
-    }
+    guard let destination = reader.required("destination") else { return nil }
     self.init(name: name, destination: destination)
     isToMany = reader.flag("toMany") ?? false
     isOrdered = reader.flag("ordered") ?? false
@@ -273,10 +273,7 @@ extension ModelFile.FetchIndex {
   fileprivate init?(_ name: String, _ reader: MemberReader) {
     self.init(name: name)
     elements = reader.objects("elements") { reader, _ in
-      guard let property = reader.string("property") else {
-        reader.report("property", "is needed")
-        return nil
-      }
+      guard let property = reader.required("property") else { return nil }
       var element = Element(property: property)
       element.isDescending = reader.flag("descending") ?? false
       reader.finish()
@@ -292,10 +289,7 @@ extension ModelFile.Class {
     parent = reader.string("parent")
     isAbstract = reader.flag("abstract") ?? false
     fields = reader.named("fields") { name, reader in
-      guard let type = reader.string("type") else {
-        reader.report("type", "is needed")
-        return nil
-      }
+      guard let type = reader.required("type") else { return nil }
       var field = Field(name: name, type: ModelFile.FieldType(type))
       field.isOptional = reader.flag("optional") ?? true
       field.isList = reader.flag("list") ?? false
@@ -330,10 +324,7 @@ extension ModelFile.FieldType {
 
 extension ModelFile.FetchTemplate {
   fileprivate init?(_ name: String, _ reader: MemberReader) {
-    guard let entity = reader.string("entity") else {
-      reader.report("entity", "is needed")
-      return nil
-    }
+    guard let entity = reader.required("entity") else { return nil }
     self.init(name: name, entity: entity)
     predicate = reader.string("predicate")
     sort = reader.strings("sort")

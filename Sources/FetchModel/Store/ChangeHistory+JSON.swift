@@ -4,12 +4,9 @@ extension ChangeHistory {
   /// - Parameter integersAsStrings: True to write ids beyond ±2^53 as strings.
   package func json(_ model: Model, integersAsStrings: Bool = false) -> [UInt8] {
     var json: [UInt8] = []
-    json.append(contentsOf: "{\"from\":\"\(from)\",\"to\":\"\(to)\",\"saves\":[".utf8)
-    for (index, save) in saves.enumerated() {
-      if index > 0 { json.append(0x2C) }
-      save.append(to: &json, model, integersAsStrings)
-    }
-    json.append(json: "]}")
+    json.append(contentsOf: "{\"from\":\"\(from)\",\"to\":\"\(to)\",\"saves\":".utf8)
+    json.append(jsonArray: saves) { $0.append(to: &$1, model, integersAsStrings) }
+    json.append(json: "}")
     return json
   }
 }
@@ -42,15 +39,10 @@ extension SaveRecord {
     element append: (Element, inout [UInt8]) -> Void
   ) {
     json.append(0x7B)
-    for (place, (entity, elements)) in lists.sorted(by: { $0.key < $1.key }).enumerated() {
-      if place > 0 { json.append(0x2C) }
-      json.append(jsonString: model.entities[entity].name)
-      json.append(json: ":[")
-      for (index, element) in elements.enumerated() {
-        if index > 0 { json.append(0x2C) }
-        append(element, &json)
-      }
-      json.append(0x5D)
+    json.append(separated: lists.sorted { $0.key < $1.key }) { list, json in
+      json.append(jsonString: model.entities[list.key].name)
+      json.append(json: ":")
+      json.append(jsonArray: list.value, append)
     }
     json.append(0x7D)
   }
