@@ -47,8 +47,7 @@ struct ProblemReport {
   /// - Parameter found: the wrong text at that place, in back quotes.
   private static func excerpt(_ predicate: String, at offset: Int, found: String) -> String {
     CaretExcerpt.lines(
-      of: predicate, at: offset,
-      length: CaretExcerpt.length(ofFound: found, in: predicate, at: offset),
+      of: predicate, at: offset, found: found,
       width: Terminal.errors.isTerminal ? Terminal.errors.size.columns - 2 : 400
     ).replacingOccurrences(of: "\n", with: "\n  ")
   }

@@ -1,45 +1,34 @@
-// Shows a refused predicate to a person: the line, carets under the error, and the reason.
+// A text and the place of an error in it → the line, and carets under the error.
 
-/// A line of text with carets under a part of it, for terminals and logs.
+/// A line of text with carets under a part of it, for terminals.
 ///
 /// Columns are counted as a terminal shows wide letters, combining marks and tabs.
-public enum CaretExcerpt {
+enum CaretExcerpt {
   /// The line of `text` that contains the byte at `offset`, and a line of carets below it.
   ///
   /// - Parameters:
   ///   - offset: bytes of UTF-8 from the start; an offset past the end points after the text.
-  ///   - length: the number of wrong bytes; at least one caret is shown.
+  ///   - found: the wrong text in back quotes, which may be shortened. There is one caret for anything else.
   ///   - width: columns of a line; a longer one is cut on both sides.
-  public static func lines(
-    of text: String, at offset: Int, length: Int = 1, width: Int = 80
+  static func lines(
+    of text: String, at offset: Int, found: String, width: Int
   ) -> String {
+    lines(of: text, at: offset, length: length(ofFound: found, in: text, at: offset), width: width)
+  }
+
+  /// - Parameter length: the number of wrong bytes; at least one caret is shown.
+  static func lines(of text: String, at offset: Int, length: Int, width: Int) -> String {
     var line = ExcerptLine(text, at: offset, length: length)
     line.fit(max(width, 20))
     return line.text + "\n" + line.carets
   }
 
-  /// The number of bytes of `text` at `offset` that are quoted as `found`, which may be shortened; 1 if
-  /// nothing is quoted.
-  public static func length(ofFound found: String, in text: String, at offset: Int) -> Int {
+  private static func length(ofFound found: String, in text: String, at offset: Int) -> Int {
     guard found.hasPrefix("`"), let end = found.lastIndex(of: "`") else { return 1 }
     var quoted = found[..<end].dropFirst()
     if quoted.hasSuffix("…") { quoted.removeLast() }
     let isThere = text.utf8.dropFirst(max(0, offset)).starts(with: quoted.utf8)
     return isThere ? max(1, quoted.utf8.count) : 1
-  }
-}
-
-extension PredicateError {
-  /// The line of `text`, carets below the error, and the reason.
-  ///
-  ///     citty == 5
-  ///     ^^^^^
-  ///     found `citty`, expected a property of City; did you mean `city`?
-  public func rendered(in text: String, width: Int = 80) -> String {
-    let excerpt = CaretExcerpt.lines(
-      of: text, at: offset,
-      length: CaretExcerpt.length(ofFound: found, in: text, at: offset), width: width)
-    return excerpt + "\n" + sentence
   }
 }
 
@@ -130,7 +119,7 @@ private struct ExcerptLine {
 
 extension Character {
   /// The number of columns in a terminal.
-  package var columns: Int {
+  var columns: Int {
     guard let first = unicodeScalars.first else { return 0 }
     if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
     switch first.value {
