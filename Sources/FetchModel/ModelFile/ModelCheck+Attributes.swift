@@ -137,13 +137,7 @@ extension ModelCheck {
         checkType(attribute, holds: .integer64, place)
         break
       }
-      let found = model.attributes(of: relationship.destination).first { $0.name == summed }
-      if let found, found.storedType.isNumeric {
-        let isFractional = [.decimal, .double, .float].contains(found.type)
-        checkType(attribute, holds: isFractional ? found.type : .integer64, place)
-      } else {
-        report(place, "\(relationship.destination) has no number `\(summed)`")
-      }
+      checkSum(of: summed, relationship.destination, attribute, place)
     }
     if isDerivedFromItself(attribute.name, of: entity.name) {
       report(place, "it is derived from itself")
@@ -157,6 +151,18 @@ extension ModelCheck {
 // MARK: - Types of derivations
 
 extension ModelCheck {
+  /// Checks that the summed attribute is a number, of a type that the derived attribute holds.
+  private mutating func checkSum(
+    of name: String, _ destination: String, _ attribute: ModelFile.Attribute, _ place: String
+  ) {
+    let found = model.attributes(of: destination).first { $0.name == name }
+    guard let found, found.storedType.isNumeric else {
+      return report(place, "\(destination) has no number `\(name)`")
+    }
+    let isFractional = [.decimal, .double, .float].contains(found.type)
+    checkType(attribute, holds: isFractional ? found.type : .integer64, place)
+  }
+
   private mutating func checkType(
     _ attribute: ModelFile.Attribute, holds type: ModelFile.AttributeType, _ place: String
   ) {

@@ -102,54 +102,37 @@ extension PredicateParser {
     let (arguments, depth) = try parseList(until: .closeParenthesis)
     let range = nameRange.lowerBound..<token.range.upperBound
     try advance()
-    var node = try counted(
-      try call(name, keyword, arguments, at: nameRange), above: depth, range)
-    // The resolver reports an error of FUNCTION at the argument with the name.
-    if keyword == .function, let offset = Self.nameOffset(in: arguments),
-      case .expression(let call) = node.content
-    {
-      node.content = .expression(
-        Expression(call.kind, range: SourceRange(offset..<range.upperBound)))
-    }
-    return node
+    try count(at: range.lowerBound)
+    let call =
+      keyword == .function
+      ? try namedCall(arguments, in: range)
+      : Expression(.function(name, arguments), range: SourceRange(range))
+    return try node(.expression(call), above: depth, range)
   }
 
-  /// The offset in the text of the argument of FUNCTION that is the function's name.
-  private static func nameOffset(in arguments: [Expression]) -> Int? {
-    arguments.prefix(2).first {
-      if case .literal(.string) = $0.kind { true } else { false }
-    }?.range.lowerBound
-  }
-
-  /// Returns a call of `name`; for FUNCTION, the call of the function that is named in its arguments:
-  /// `FUNCTION('add:to:', a, b)` and `FUNCTION(a, 'add:to:', b)` are `add:to:(a, b)`.
-  private func call(
-    _ name: String, _ keyword: PredicateKeyword?, _ arguments: [Expression], at range: Range<Int>
-  ) throws(PredicateError) -> Expression.Kind {
-    guard keyword == .function else { return .function(name, arguments) }
-    if case .literal(.string(let name))? = arguments.first?.kind {
-      return .function(try Self.function(named: name, arguments[0]), Array(arguments.dropFirst()))
+  /// Returns the call of the function that is named in the arguments of FUNCTION: `FUNCTION('add:to:', a, b)`
+  /// and `FUNCTION(a, 'add:to:', b)` are `add:to:(a, b)`. It begins at the name, where the resolver reports its
+  /// errors.
+  private func namedCall(
+    _ arguments: [Expression], in range: Range<Int>
+  ) throws(PredicateError) -> Expression {
+    for (index, argument) in arguments.prefix(2).enumerated() {
+      guard case .literal(.string(let name)) = argument.kind else { continue }
+      let place = argument.range.lowerBound
+      // Names such as `:year` are functions of `group` and `select`, not of predicates.
+      guard !name.hasPrefix(":") else {
+        throw PredicateError(
+          .unknownFunction, at: place, found: "`\(name)`", expected: "a function")
+      }
+      var arguments = arguments
+      arguments.remove(at: index)
+      return Expression(
+        .function(name, arguments), range: SourceRange(place..<range.upperBound))
     }
-    guard arguments.count >= 2, case .literal(.string(let name)) = arguments[1].kind else {
-      throw PredicateError(
-        .syntaxError, at: range.lowerBound, found: "`FUNCTION`",
-        expected: "the function's name as a string among its first two arguments",
-        advice: "as in FUNCTION('length', name)")
-    }
-    return .function(
-      try Self.function(named: name, arguments[1]), [arguments[0]] + arguments.dropFirst(2))
-  }
-
-  /// Returns `name`. Throws if it begins with a colon: names such as `:year` are functions of `group` and
-  /// `select`, not of predicates.
-  private static func function(
-    named name: String, _ argument: Expression
-  ) throws(PredicateError) -> String {
-    guard !name.hasPrefix(":") else {
-      throw PredicateError(
-        .unknownFunction, at: argument.range.lowerBound, found: "`\(name)`", expected: "a function")
-    }
-    return name
+    throw PredicateError(
+      .syntaxError, at: range.lowerBound, found: "`FUNCTION`",
+      expected: "the function's name as a string among its first two arguments",
+      advice: "as in FUNCTION('length', name)")
   }
 
   private mutating func parseCast(from start: Int) throws(PredicateError) -> Node {

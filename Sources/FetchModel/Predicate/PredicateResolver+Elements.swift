@@ -28,21 +28,7 @@ extension PredicateResolver {
     _ index: CollectionIndex, of collection: Expression, after components: [KeyPathComponent],
     at range: SourceRange
   ) throws(PredicateError) -> Operand? {
-    let found = try resolveKeyPath(collection)
-    if let found, !found.isCollection, found.aggregate == nil, case .attribute = found.target {
-      if model.type(of: found.path) == .json {
-        throw PredicateError(
-          .typeMismatch, at: collection.range.lowerBound,
-          found: "`\(model.text(of: found.path))`, JSON",
-          expected: "a to-many key path before the brackets", advice: "JSON is compared as a whole")
-      }
-    }
-    guard let keyPath = found, keyPath.isCollection else {
-      throw PredicateError(
-        .typeMismatch, at: collection.range.lowerBound, found: "a single value",
-        expected: "a to-many key path before the brackets",
-        advice: index.isName ? "an option like `[c]` follows its operator" : nil)
-    }
+    let keyPath = try self.collection(collection, before: index)
     if case .size = index {
       guard let component = components.first else {
         return try aggregate(keyPath, .count, at: range)
@@ -68,6 +54,25 @@ extension PredicateResolver {
     var operand = operand(.element(element), read: value)
     operand.range = range
     return operand
+  }
+
+  /// The key path to many objects or values before the brackets.
+  private mutating func collection(
+    _ expression: Expression, before index: CollectionIndex
+  ) throws(PredicateError) -> ResolvedKeyPath {
+    let found = try resolveKeyPath(expression)
+    if let found, found.isCollection { return found }
+    var (text, advice): (String, String?) = ("a single value", nil)
+    if let found, found.aggregate == nil, case .attribute = found.target,
+      model.type(of: found.path) == .json
+    {
+      (text, advice) = ("`\(model.text(of: found.path))`, JSON", "JSON is compared as a whole")
+    } else if index.isName {
+      advice = "an option like `[c]` follows its operator"
+    }
+    throw PredicateError(
+      .typeMismatch, at: expression.range.lowerBound, found: text,
+      expected: "a to-many key path before the brackets", advice: advice)
   }
 
   private mutating func place(
