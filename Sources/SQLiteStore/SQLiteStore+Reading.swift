@@ -14,18 +14,32 @@ extension SQLiteStore {
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     for _ in 0..<Self.maxSchemaChecks {
-      let result = try read(.full) { transaction throws(StoreError) -> Result? in
-        guard try writer?.hasComparedSchema(of: transaction.connection) ?? true else { return nil }
-        return try transaction.connection.withCancellation(isCancelled) { () throws(StoreError) in
-          try body(transaction)
-        }
-      }
-      if let result { return result }
+      if let result = try readCompared(cancelledWhen: isCancelled, body) { return result }
       if isCancelled() { throw .queryTimeout }
       writer?.hint()
       usleep(Self.schemaCheckPause)
     }
     throw .busy
+  }
+
+  /// Returns nil, without calling `body`, if the writer has yet to compare the schema. So it has if a table
+  /// of the history is gone: it makes the table again, in a new epoch.
+  private func readCompared<Result>(
+    cancelledWhen isCancelled: @escaping @Sendable () -> Bool,
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    var hasBegun = false
+    do throws(StoreError) {
+      return try read(.full) { transaction throws(StoreError) -> Result? in
+        guard try writer?.hasComparedSchema(of: transaction.connection) ?? true else { return nil }
+        hasBegun = true
+        return try transaction.connection.withCancellation(isCancelled) { () throws(StoreError) in
+          try body(transaction)
+        }
+      }
+    } catch .schemaChanged where !hasBegun && writer?.isOutdated == false {
+      return nil
+    }
   }
 
   /// The most times that a read of the history waits for the writer to compare the schema.

@@ -74,7 +74,7 @@ final class Writer: Sendable {
   /// The version of the schema in which every change was last found to be recorded.
   private let comparedSchema = SharedValue<Int64>(-1)
   /// True after ``Commit/outdated(_:)``.
-  private let isOutdated = Atomic(false)
+  private let hasPublishedOutdated = Atomic(false)
   /// Protects the metrics.
   private let counted = Mutex(WriterMetrics())
 
@@ -129,9 +129,12 @@ final class Writer: Sendable {
   /// - Throws: ``StoreError/schemaChanged(entity:)`` if the tables are not those that were opened.
   func hasComparedSchema(of connection: Connection) throws(StoreError) -> Bool {
     if try History.schemaVersion(on: connection) == comparedSchema.value { return true }
-    guard isOutdated.load(ordering: .acquiring) else { return false }
+    guard isOutdated else { return false }
     throw .schemaChanged(entity: "")
   }
+
+  /// True once the writer has found that the file or its tables are not those that were opened.
+  var isOutdated: Bool { hasPublishedOutdated.load(ordering: .acquiring) }
 
   /// The metrics so far.
   var metrics: WriterMetrics { counted.withLock { $0 } }
@@ -388,7 +391,7 @@ extension Writer {
   }
 
   private func publish(_ commit: Commit, _ token: Token, _ onCommit: (Commit) -> Void) {
-    if case .outdated = commit { isOutdated.store(true, ordering: .releasing) }
+    if case .outdated = commit { hasPublishedOutdated.store(true, ordering: .releasing) }
     newest.withLock { $0 = token.later($0) }
     counted.withLock { $0.count(commit) }
     onCommit(commit)
