@@ -98,10 +98,7 @@ extension DateStyle {
     let isMidnight = fields.second == 0 && date.nanoseconds == 0
     if format == .day, isMidnight { return text }
     text.append(format == .sqlText ? 0x20 : 0x54)
-    for part in [fields.second / 3600, fields.second / 60 % 60, fields.second % 60] {
-      if text.last != 0x54, text.last != 0x20 { text.append(0x3A) }
-      Self.append(part, digits: 2, to: &text)
-    }
+    text.appendTime(fields.second)
     let digits = Self.digits(date.nanoseconds)
     if fractionDigits > 0 {
       text.append(0x2E)
@@ -126,9 +123,9 @@ extension DateStyle {
       Self.append(year < 0 ? 1_000_000_000_000 + year : year, digits: 12, to: &text)
     }
     text.append(0x2D)
-    Self.append(Int64(month), digits: 2, to: &text)
+    text.appendTwoDigits(month)
     text.append(0x2D)
-    Self.append(Int64(day), digits: 2, to: &text)
+    text.appendTwoDigits(day)
   }
 
   private func append(_ ending: Ending, to text: inout [UInt8]) {
@@ -168,8 +165,7 @@ extension Instant {
     // Digits after the ending belong to the fraction.
     guard let time = text.firstIndex(where: { $0 == 0x54 || $0 == 0x20 }), text.count >= time + 9
     else {
-      guard let date = text.withUnsafeBufferPointer({ Instant(iso8601: $0) }) else { return nil }
-      self = date
+      self.init(iso8601: text)
       return
     }
     var digits = text[(time + 9)...]
@@ -183,7 +179,11 @@ extension Instant {
     if digits.first == 0x2E { digits.removeFirst() }
     guard digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
     if !digits.isEmpty { text += [0x2E] + digits }
-    guard let date = text.withUnsafeBufferPointer({ Instant(iso8601: $0) }) else { return nil }
+    self.init(iso8601: text)
+  }
+
+  private init?(iso8601 utf8: [UInt8]) {
+    guard let date = utf8.withUnsafeBufferPointer({ Instant(iso8601: $0) }) else { return nil }
     self = date
   }
 

@@ -49,8 +49,10 @@ extension [UInt8] {
     appendTwoDigits(day)
   }
 
+  /// Appends `10:00:00`.
+  ///
   /// - Parameter second: the seconds since midnight.
-  private mutating func appendTime(_ second: Int64) {
+  mutating func appendTime(_ second: Int64) {
     let second = Int(second)
     appendTwoDigits(second / 3600)
     append(0x3A)
@@ -72,7 +74,7 @@ extension [UInt8] {
     }
   }
 
-  private mutating func appendTwoDigits(_ number: Int) {
+  mutating func appendTwoDigits(_ number: Int) {
     append(0x30 &+ UInt8(truncatingIfNeeded: number / 10 % 10))
     append(0x30 &+ UInt8(truncatingIfNeeded: number % 10))
   }
