@@ -231,7 +231,7 @@ private struct CoreDataWriter {
     case .binary, .transformable: return nil
     case .date:
       guard case .date(let date)? = Value(json, as: .date) else { return nil }
-      let seconds = date.seconds &- 978_307_200
+      let seconds = date.seconds &- Int64(Instant.referenceDate)
       return date.nanoseconds == 0
         ? seconds.description : (Double(seconds) + Double(date.nanoseconds) / 1e9).description
     case .boolean: return json == .boolean(true) ? "YES" : "NO"

@@ -126,6 +126,7 @@ extension CoreDataReader {
 
   /// Core Data counts seconds from 2001.
   private static func date(_ text: String) -> JSON? {
-    Double(text).flatMap { Instant(secondsSince1970: $0 + 978_307_200) }.map { .string($0.iso8601) }
+    Double(text).flatMap { Instant(secondsSince1970: $0 + Instant.referenceDate) }
+      .map { .string($0.iso8601) }
   }
 }

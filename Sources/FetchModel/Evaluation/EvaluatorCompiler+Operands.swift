@@ -170,7 +170,7 @@ extension EvaluatorCompiler {
     let result = EvaluatedOperand(
       term: .function(function, arguments.map(\.term)),
       ownPrecision: function.precision(of: first.precision))
-    let seconds2001 = PredicateEvaluator.Term.constant(.double(978_307_200))
+    let seconds2001 = PredicateEvaluator.Term.constant(.double(Instant.referenceDate))
     switch function {
     case .modulus where first.isInteger && second.isInteger:
       return EvaluatedOperand(term: .remainder(first.term, second.term), isInteger: true)

@@ -45,7 +45,7 @@ extension StoredValue {
   /// A stored date as seconds since 2001; null if it is not a date.
   var secondsSinceReference: StoredValue {
     let seconds = double ?? instant?.secondsSince1970
-    return seconds.map { .number($0 - 978_307_200) } ?? .null
+    return seconds.map { .number($0 - Instant.referenceDate) } ?? .null
   }
 
   /// A stored date as ISO 8601 text; null if it is not a date.
@@ -68,8 +68,4 @@ extension StoredValue {
   private static func mistyped(_ write: (inout OrderKeyEncoder) -> Void) -> StoredValue {
     .blob(ColumnEncoding.mistypedComparisonKey(write))
   }
-}
-
-extension Instant {
-  package var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
 }

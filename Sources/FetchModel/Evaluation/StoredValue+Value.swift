@@ -20,7 +20,7 @@ extension StoredValue {
       self =
         instant.nanoseconds == 0
         ? .integer(instant.seconds)
-        : .double(Double(instant.seconds) + Double(instant.nanoseconds) / 1e9)
+        : .double(instant.secondsSince1970)
     case .day where instant.seconds % 86_400 != 0 || instant.nanoseconds != 0:
       // The text with the time of day sorts after the text of its day and before that of the next one.
       self = .text(instant.iso8601)

@@ -174,9 +174,6 @@ extension PredicateResolver {
 // MARK: - CAST
 
 extension PredicateResolver {
-  /// Seconds from 1970 to 2001, the reference date of Core Data.
-  private static let referenceDate = 978_307_200.0
-
   mutating func cast(
     _ value: Expression, to type: String, at place: SourceRange, _ range: SourceRange
   ) throws(PredicateError) -> Operand {
@@ -215,7 +212,7 @@ extension PredicateResolver {
     default:
       return Operand(expression: .function(.date, [seconds]), kind: .date, range: range)
     }
-    guard let instant = Instant(secondsSince1970: since2001 + Self.referenceDate) else {
+    guard let instant = Instant(secondsSince1970: since2001 + Instant.referenceDate) else {
       throw PredicateError(
         .typeMismatch, at: operand.range.lowerBound, found: "a number beyond every date",
         expected: "seconds since 2001-01-01")
@@ -227,8 +224,7 @@ extension PredicateResolver {
     let kind = Operand.Kind.number(isInteger: false)
     switch (operand.kind, operand.constant) {
     case (.date, .date(let instant)?):
-      let seconds = Double(instant.seconds) + Double(instant.nanoseconds) / 1e9
-      return Operand(.double(seconds - Self.referenceDate), kind, at: range)
+      return Operand(.double(instant.secondsSince1970 - Instant.referenceDate), kind, at: range)
     case (.date, _):
       return Operand(
         expression: .function(.secondsSinceReference, [operand.expression]), kind: kind,

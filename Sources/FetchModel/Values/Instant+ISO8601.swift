@@ -19,6 +19,12 @@ extension Instant {
     self = instant
   }
 
+  /// Seconds from 1970 to 2001, the reference date of Core Data.
+  package static let referenceDate = 978_307_200.0
+
+  /// The nearest double.
+  package var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
+
   /// The instant this many seconds after 1970, with the fewest fraction digits that lead back to the
   /// same double, at most nine; nil if it is out of range.
   ///
