@@ -172,7 +172,7 @@ public final class ServiceHost: HTTPHandler {
 
   public func commonHeaders(origin: String?) -> [(name: String, value: String)] {
     let (service, setup) = state.withLock { ($0.served?.service, $0.setup) }
-    let token = service.map { [$0.tokenHeader($0.tokenTag(of: nil))] } ?? []
+    let token = service.map { [$0.tokenHeader(nil, $0.tokenTag(of: nil))] } ?? []
     return token + [Service.noSniff] + setup.corsOrigins.headers(forOrigin: origin)
   }
 

@@ -56,6 +56,34 @@ struct CachingContractTests {
     #expect(second["LiveFetch-Token"] == first["LiveFetch-Token"])
   }
 
+  @Test(.onlyForFiles, arguments: ["GET", "HEAD"])
+  func `LiveFetch-Token of a cached snapshot is the token of its body, also with 304`(
+    method: String
+  ) throws {
+    let file = try ServedFile(readingFixture + "CREATE TABLE other(id INTEGER PRIMARY KEY);")
+    _ = try file.ask(city)
+    let cached = try file.ask(city)
+    let tag = try #require(cached["ETag"])
+    try file.runExternally("INSERT INTO other VALUES (1)")
+    try file.settle()
+    let token = try #require(cached.json["token"]?.string)
+    #expect(try file.ask("/v1").json["token"]?.string != token)
+    #expect(try file.ask(method, city)["LiveFetch-Token"] == token)
+    let known = try file.ask(method, city, headers: [("If-None-Match", tag)])
+    #expect(known.status == 304)
+    #expect(known["LiveFetch-Token"] == token)
+  }
+
+  @Test(arguments: [
+    ("/v1", "token"), ("/v1/objects/city", "token"), ("/v1/objects/city?as=count", "token"),
+    ("/v1/objects/city?since=now&wait=0", "to"), ("/v1/changes", "to"),
+  ])
+  func `LiveFetch-Token is the token of the body`(target: String, member: String) throws {
+    let answer = try ServedFile(readingFixture).ask(target)
+    let token = try #require(answer.json[member]?.string)
+    #expect(answer["LiveFetch-Token"] == token)
+  }
+
   @Test func aCompressedSnapshotHasATagOfItsOwn() throws {
     let file = try ServedFile(
       readingFixture + "UPDATE city SET name = hex(zeroblob(2000)) WHERE id = 1;")

@@ -51,9 +51,9 @@ extension Service {
   /// Makes browsers treat a response as what its `Content-Type` says.
   static var noSniff: (name: String, value: String) { ("X-Content-Type-Options", "nosniff") }
 
-  /// The header with the store's newest token.
-  func tokenHeader(_ tag: UInt32?) -> (name: String, value: String) {
-    ("LiveFetch-Token", store.newestToken.tagged(tag).description)
+  /// - Parameter token: nil for the store's newest.
+  func tokenHeader(_ token: Token?, _ tag: UInt32?) -> (name: String, value: String) {
+    ("LiveFetch-Token", (token ?? store.newestToken).tagged(tag).description)
   }
 
   func resolver(for access: CallerAccess?) -> FetchResolver {

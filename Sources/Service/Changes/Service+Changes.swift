@@ -144,7 +144,10 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     if mayRetry, case .failure(let error) = result, context.retry(after: error) { return true }
     context.perform { () throws(Problem) in
       if !hasSaves, let problem = service.pollProblem { throw problem }
-      context.respond(json: try json(of: result))
+      let history = try history(of: result)
+      let json = try service.json(of: history, query)
+      context.tracker?.record(items: history.saves.reduce(0) { $0 + $1.objectCount })
+      context.respond(json: json, at: history.to)
     }
     return true
   }
@@ -162,14 +165,11 @@ private final class ChangePoll: HistoryObserver, CredentialHolder {
     }
   }
 
-  private func json(
+  private func history(
     of result: Result<ChangeHistory?, StoreError>
-  ) throws(Problem) -> [UInt8] {
+  ) throws(Problem) -> ChangeHistory {
     switch result {
-    case .success(let history?):
-      let json = try context.service.json(of: history, query)
-      context.tracker?.record(items: history.saves.reduce(0) { $0 + $1.objectCount })
-      return json
+    case .success(let history?): return history
     case .success(nil): throw .tokenExpired
     case .failure(let error): throw Problem(error)
     }

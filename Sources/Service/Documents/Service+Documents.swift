@@ -7,7 +7,9 @@ import LiveFetchHTTPServer
 extension Service {
   func planDocument(_ context: RequestContext) throws(Problem) -> Operation {
     switch context.route {
-    case .about: return .response(.json(about(context.tokenTag)))
+    case .about:
+      let token = store.newestToken
+      return .response(.json(about(token.tagged(context.tokenTag))), at: token)
     case .model:
       let model = context.access?.model ?? store.model
       return .response(
@@ -44,7 +46,7 @@ extension Service {
   }
 
   /// `GET /v1`.
-  private func about(_ tag: UInt32?) -> [UInt8] {
+  private func about(_ token: Token) -> [UInt8] {
     let links = [
       ("model", "/v1/model"), ("objects", "/v1/objects/{Entity}"), ("fetch", "/v1/fetch"),
       ("live", "/v1/live"), ("save", "/v1/save"), ("changes", "/v1/changes"),
@@ -61,7 +63,7 @@ extension Service {
         ] + (database.map { [$0] } ?? []) + [
           .init(name: "readOnly", value: .boolean(store.properties.isReadOnly)),
           .init(name: "sample", value: .boolean(configuration.servesSample)),
-          .init(name: "token", value: .string(store.newestToken.tagged(tag).description)),
+          .init(name: "token", value: .string(token.description)),
           .init(
             name: "links",
             value: .object(links.map { JSON.Member(name: $0.0, value: .string($0.1)) })),

@@ -42,7 +42,7 @@ struct BatchedSnapshot {
   /// - Throws: ``StoreError/queryTimeout`` if the time ends and no fetch has a result, or if the server ends.
   mutating func read(
     _ transaction: any StoreReadTransaction, until end: ContinuousClock.Instant
-  ) throws(StoreError) -> [UInt8]? {
+  ) throws(StoreError) -> (json: [UInt8], token: Token)? {
     let time = ContinuousClock.now.duration(to: end)
     let rest = try readDiffs(transaction, within: min(Self.diffTime, time / 2))
     try readSnapshots(ofResumed: rest, transaction, until: end)
@@ -50,7 +50,7 @@ struct BatchedSnapshot {
     try transaction.withTimeLimit(left) { () throws(StoreError) in
       try readSnapshotsWithoutToken(transaction)
     }
-    return size > maxBytes ? nil : body(transaction.token)
+    return size > maxBytes ? nil : (body(transaction.token), transaction.token)
   }
 
   /// Reads the diffs of the fetches that have a token, as far as there is time.

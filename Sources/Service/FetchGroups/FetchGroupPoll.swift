@@ -82,7 +82,7 @@ final class FetchGroupPoll: GroupWaiter, CredentialHolder {
       context.begin(.respond)
       context.tracker?.record(items: results.reduce(0) { $0 + ($1.answer.itemCount ?? 0) })
       let newest = token ?? context.service.store.newestToken
-      context.respond(json: body.finish(newest.tagged(context.tokenTag)))
+      context.respond(json: body.finish(newest.tagged(context.tokenTag)), at: newest)
     }
   }
 
@@ -144,15 +144,15 @@ extension FetchGroupPoll {
     let time = ContinuousClock.now.duration(to: end)
     let isLate = !isResumed && time < context.service.pools.timeLimit / 2
     do throws(StoreError) {
-      let json = try context.withCancellation { () throws(StoreError) in
+      let body = try context.withCancellation { () throws(StoreError) in
         try context.service.store.readResponses { transaction throws(StoreError) in
           try reading.read(transaction, until: end)
         }
       }
       context.begin(.respond)
-      guard let json else { return context.refuse(reading.tooLarge) }
+      guard let body else { return context.refuse(reading.tooLarge) }
       context.tracker?.record(items: reading.itemCount)
-      context.respond(json: json)
+      context.respond(json: body.json, at: body.token)
     } catch {
       let problem: Problem =
         switch error {

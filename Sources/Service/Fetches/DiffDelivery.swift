@@ -76,13 +76,14 @@ final class FetchPoll: DiffWaiter {
   }
 
   private func response(to answer: LiveAnswer) -> HTTPResponse {
-    var response =
-      switch answer {
-      case .diff(let diff): HTTPResponse.json(diff.json(tags: tags))
-      case .expired: Problem.tokenExpired.response
-      case .failed(let error): context.logged(Problem(error)).response
-      }
-    response.headers += context.commonHeaders
+    var token: Token?
+    var response: HTTPResponse
+    switch answer {
+    case .diff(let diff): (response, token) = (.json(diff.json(tags: tags)), diff.to)
+    case .expired: response = Problem.tokenExpired.response
+    case .failed(let error): response = context.logged(Problem(error)).response
+    }
+    response.headers += context.commonHeaders(at: token)
     return response
   }
 }

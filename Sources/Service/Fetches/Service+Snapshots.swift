@@ -34,18 +34,12 @@ extension Service {
 
   /// A cached snapshot that is still valid.
   func cachedResponse(to context: RequestContext) -> PreparedResponse? {
-    guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream
+    guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream,
+      entry.isValid(in: store)
     else { return nil }
-    let isKnown = context.request.ifNoneMatchContains(entry.etag)
     context.tracker?.record(items: entry.count)
-    let response = entry.response(in: store, notModified: isKnown) { old in
-      let others = old.headers.filter { $0.name != "LiveFetch-Token" }
-      return PreparedResponse(
-        HTTPResponse(
-          status: old.status, headers: others + [context.tokenHeader], body: .bytes(old.body)))
-    }
-    if response != nil { configuration.metrics.cacheHits.add() }
-    return response
+    configuration.metrics.cacheHits.add()
+    return context.request.ifNoneMatchContains(entry.etag) ? entry.notModified : entry.full
   }
 }
 
@@ -82,9 +76,10 @@ extension Service {
     let isTracked = isTracked(plan) && !plan.isNondeterministic
     let suffix = (context.access.map { "-" + $0.tag } ?? "") + (compressed == nil ? "" : "-gzip")
     let etag = etag(of: snapshot, isTracked: isTracked, context.tokenTag, suffix: suffix)
-    let headers = headers(etag, isCompressed: compressed != nil, context)
+    let headers = headers(etag, isCompressed: compressed != nil, snapshot.token, context)
     let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? json))
-    // With length 0: older HTTP parsers, such as that of wrk, wait for as many bytes as are named.
+    // libmicrohttpd 0.9.75 names the length of every body, here 0. With that of the snapshot, older
+    // HTTP parsers, such as that of wrk, would wait for its bytes.
     let notModified = HTTPResponse(status: 304, headers: headers)
     let isKnown = context.cacheKey != nil && context.request.ifNoneMatchContains(etag)
     context.send(isKnown ? notModified : full)
@@ -99,7 +94,7 @@ extension Service {
   }
 
   private func headers(
-    _ etag: String, isCompressed: Bool, _ context: RequestContext
+    _ etag: String, isCompressed: Bool, _ token: Token, _ context: RequestContext
   ) -> [(name: String, value: String)] {
     // A response to POST is never 304, so it is not worth storing.
     let caching = context.route == .postedFetch ? "no-store" : "no-cache"
@@ -109,7 +104,7 @@ extension Service {
       (name: "ETag", value: etag),
     ]
     let coding = isCompressed ? [(name: "Content-Encoding", value: "gzip")] : []
-    return fixed + coding + context.commonHeaders
+    return fixed + coding + context.commonHeaders(at: token)
   }
 
   private func etag(

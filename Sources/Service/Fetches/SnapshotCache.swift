@@ -2,9 +2,7 @@
 //
 // Enters: the key of a request. Leaves: the response that an earlier request with this key had, if it
 // is still valid. Promises: a hit needs no parsing of parameters; a response is never sent once an
-// entity that it depends on has changed. An entry is valid at the store's newest position. When that
-// has advanced, the cache asks the store whether such an entity changed; if not, the entry is valid
-// there too.
+// entity that it depends on has changed.
 
 import FetchModel
 import LiveFetchHTTPServer
@@ -36,19 +34,12 @@ final class SnapshotCache: Sendable {
     /// The number of items; nil for a count.
     let count: Int?
     let dependencies: Set<Int>
+    let full: PreparedResponse
+    let notModified: PreparedResponse
     let size: Int
-    /// Protects the responses and the position at which they are valid.
-    fileprivate let state: Mutex<State>
-
-    struct State {
-      /// The newest token at which the responses are known to be valid; nil once they are not. The entry
-      /// then stays until the next response replaces it.
-      var validAt: Token?
-      var full: PreparedResponse
-      var notModified: PreparedResponse
-
-      func response(_ isKnown: Bool) -> PreparedResponse { isKnown ? notModified : full }
-    }
+    /// The newest token at which the responses are known to be valid; nil once they are not. The entry
+    /// then stays until the next response replaces it.
+    private let validAt: Mutex<Token?>
 
     init(
       for key: Key, etag: String, token: Token, count: Int?, dependencies: Set<Int>,
@@ -58,9 +49,23 @@ final class SnapshotCache: Sendable {
       self.token = token
       self.count = count
       self.dependencies = dependencies
+      self.full = full
+      self.notModified = notModified
       // The table holds the key twice.
       size = full.bodyCount + key.target.utf8.count * 2 + 1024
-      state = Mutex(State(validAt: token, full: full, notModified: notModified))
+      validAt = Mutex(token)
+    }
+
+    /// True if no entity that the responses depend on has changed. When the store's newest token has
+    /// advanced, the store says whether one has.
+    func isValid(in store: any Store) -> Bool {
+      let newest = store.newestToken
+      guard let known = validAt.withLock({ $0 }) else { return false }
+      // A database server may have commits that its store has not heard of.
+      if known == newest, store.properties.connections == 0 { return true }
+      let isUnchanged = (try? store.isUnchanged(dependencies, since: known, ifKnown: token)) == true
+      validAt.withLock { $0 = isUnchanged ? newest : nil }
+      return isUnchanged
     }
   }
 
@@ -116,32 +121,5 @@ final class SnapshotCache: Sendable {
       if let old = table.entries.removeValue(forKey: key) { table.bytes -= old.size }
     }
     table.order.removeFirst(count)
-  }
-}
-
-extension SnapshotCache.Entry {
-  /// The response if it is still valid, otherwise nil.
-  ///
-  /// - Parameter remake: creates the response with the headers of the newest token.
-  func response(
-    in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
-  ) -> PreparedResponse? {
-    let newest = store.newestToken
-    guard let validAt = state.withLock({ $0.validAt }) else { return nil }
-    // A database server may have commits that its store has not heard of.
-    if validAt == newest, store.properties.connections == 0 {
-      return state.withLock { $0.response(notModified) }
-    }
-    guard (try? store.isUnchanged(dependencies, since: validAt, ifKnown: token)) == true else {
-      state.withLock { $0.validAt = nil }
-      return nil
-    }
-    return state.withLock { state in
-      guard state.validAt != newest else { return state.response(notModified) }
-      state.validAt = newest
-      state.full = remake(state.full)
-      state.notModified = remake(state.notModified)
-      return state.response(notModified)
-    }
   }
 }

@@ -70,8 +70,12 @@ struct RequestContext: Sendable {
 // MARK: - Responses
 
 extension RequestContext {
-  /// `LiveFetch-Token` with the store's newest token, and ``headersWithoutToken``.
-  var commonHeaders: [(name: String, value: String)] { [tokenHeader] + headersWithoutToken }
+  /// `LiveFetch-Token` and ``headersWithoutToken``.
+  ///
+  /// - Parameter token: the token in the body, with or without a tag; nil for the store's newest.
+  func commonHeaders(at token: Token? = nil) -> [(name: String, value: String)] {
+    [service.tokenHeader(token, tokenTag)] + headersWithoutToken
+  }
 
   /// `X-Content-Type-Options`, `Vary: Authorization` if there are access rules, and the CORS headers.
   var headersWithoutToken: [(name: String, value: String)] {
@@ -79,19 +83,16 @@ extension RequestContext {
     return [Service.noSniff] + varies + service.corsOrigins.headers(for: request)
   }
 
-  /// The store's newest token.
-  var tokenHeader: (name: String, value: String) {
-    service.tokenHeader(tokenTag)
-  }
-
   /// Responds, with the common headers added.
-  func respond(_ response: HTTPResponse) {
+  ///
+  /// - Parameter token: the token in the body; nil if there is none.
+  func respond(_ response: HTTPResponse, at token: Token? = nil) {
     var response = response
-    response.headers += commonHeaders
+    response.headers += commonHeaders(at: token)
     send(response)
   }
 
-  func respond(json: [UInt8]) { respond(.json(json)) }
+  func respond(json: [UInt8], at token: Token? = nil) { respond(.json(json), at: token) }
 
   func refuse(_ problem: Problem) { respond(logged(problem).response) }
 
@@ -99,7 +100,7 @@ extension RequestContext {
   func respond(_ stream: some ServedStream) {
     endWhenCredentialExpires(stream)
     exchange.setTag(RequestKind.stream.rawValue)
-    let headers = EventOutput.headers + commonHeaders
+    let headers = EventOutput.headers + commonHeaders()
     tracker?.record(headers: headers)
     exchange.stream(headers: headers + (timings.map { [$0.header] } ?? []), stream)
   }

@@ -77,7 +77,7 @@ extension Service {
       // A request that is admitted counts once its body is read.
       if error.status != 429 { try? admit(context) }
       var response = error.response
-      response.headers += context.commonHeaders
+      response.headers += context.commonHeaders()
       return response
     }
   }
@@ -180,7 +180,8 @@ extension Service {
 
 /// A request resolved against the model: all that is left is to execute it.
 enum Operation: Sendable {
-  case response(HTTPResponse)
+  /// - Parameter at: the token in the body; nil if there is none.
+  case response(HTTPResponse, at: Token? = nil)
   case health(Route)
   case snapshot(SnapshotQuery)
   case explanation(FetchPlan)
@@ -219,7 +220,7 @@ extension Service {
     context.begin(.query)
     try hold(operation, context)
     switch operation {
-    case .response(let response): context.respond(response)
+    case .response(let response, let token): context.respond(response, at: token)
     case .health(let route): queryHealth(context, route)
     case .snapshot(let query): querySnapshot(query, context)
     case .explanation(let plan): queryExplanation(plan, context)

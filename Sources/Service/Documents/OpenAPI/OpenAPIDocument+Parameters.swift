@@ -85,7 +85,8 @@ extension OpenAPIDocument {
 
   static let headers: OpenAPINode = [
     "LiveFetch-Token": [
-      "description": "The newest position of the store's history.", "schema": .schema("Token"),
+      "description": "The token in the body; without one, the newest position of the history.",
+      "schema": .schema("Token"),
     ],
     "ETag": [
       "description": "Changes exactly when the body does.", "schema": .string,
