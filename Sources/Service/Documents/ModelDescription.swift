@@ -8,21 +8,12 @@ struct ModelDescription {
   var readOnly: [Set<Int>]?
 
   var json: [UInt8] {
-    var members: [JSON.Member] = [
-      .init(name: "entities", value: .array(model.entities.indices.map(describe)))
-    ]
-    if let version = model.file?.version {
-      members.append(.init(name: "version", value: .string(version)))
-    }
+    var members: JSONNode = ["entities": JSONNode(model.entities.indices.map(describe))]
+    if let version = model.file?.version { members += ["version": "\(version)"] }
     let classes = visibleClasses
-    if !classes.isEmpty {
-      members.append(.init(name: "classes", value: .array(classes.map(\.json))))
-    }
-    let templates = model.visibleTemplates.map(\.json)
-    members.append(.init(name: "fetchTemplates", value: .array(templates)))
-    var json: [UInt8] = []
-    json.append(json: .object(members))
-    return json
+    if !classes.isEmpty { members += ["classes": JSONNode(classes.map(\.json))] }
+    members += ["fetchTemplates": JSONNode(model.visibleTemplates.map(\.json))]
+    return members.bytes
   }
 
   /// The classes apart from those that only hidden attributes use.
@@ -38,119 +29,103 @@ struct ModelDescription {
     return (model.file?.classes ?? []).filter { !concealed.contains($0.name) }
   }
 
-  private func describe(_ index: Int) -> JSON {
+  private func describe(_ index: Int) -> JSONNode {
     let entity = model.entities[index]
+    var members: JSONNode = ["name": "\(entity.name)"] + inheritance(of: entity)
+    members += ["idType": "\(entity.idType.rawValue)"]
+    if let key = entity.keyName { members += ["key": "\(key)"] }
+    if entity.needsKey { members += ["keyRequired": true] }
     let shown = entity.attributes.indices.filter {
       !entity.attributes[$0].isHidden && !entity.hiddenAttributes.contains($0)
     }
-    var members: [JSON.Member] = [.init(name: "name", value: .string(entity.name))]
-    members += inheritance(of: entity)
-    members.append(.init(name: "idType", value: .string(entity.idType.rawValue)))
-    if let key = entity.keyName { members.append(.init(name: "key", value: .string(key))) }
-    if entity.needsKey { members.append(.init(name: "keyRequired", value: .boolean(true))) }
     members += [
-      .init(
-        name: "attributes",
-        value: .array(
-          shown.map {
-            describe(
-              entity.attributes[$0], isReadOnly: readOnly?[index].contains($0) ?? false,
-              isUnique: entity.unique.contains($0),
-              isKeyPart: entity.keyProperties.contains(.attribute($0)))
-          })),
-      .init(
-        name: "relationships",
-        value: .array(
-          entity.relationships.enumerated().map {
-            describe($1, isKeyPart: entity.keyProperties.contains(.relationship($0)))
-          })),
+      "attributes": JSONNode(shown.map { attribute($0, of: index) }),
+      "relationships": JSONNode(
+        entity.relationships.indices.map { relationship($0, of: entity) }),
     ]
-    if let declared = model.file?.entity(named: entity.name)?.json {
-      for name in ["fetchIndexes", "uniquenessConstraints"] where entity.hiddenAttributes.isEmpty {
-        if let value = declared[name] { members.append(.init(name: name, value: value)) }
-      }
-    }
-    let hiddenNames = model.concealedNames
-    let sort = (model.file?.defaultSort(of: entity.name) ?? []).filter { !$0.mentions(hiddenNames) }
-    if !sort.isEmpty {
-      members.append(.init(name: "sort", value: .array(sort.map { .string($0) })))
-    }
-    members += [
-      .init(name: "observable", value: .boolean(entity.isObservable)),
-      .init(name: "readOnly", value: .boolean(!entity.isWritable)),
+    return members + declarations(of: entity) + [
+      "observable": JSONNode(.boolean(entity.isObservable)),
+      "readOnly": JSONNode(.boolean(!entity.isWritable)),
     ]
-    return .object(members)
   }
 
-  private func inheritance(of entity: Entity) -> [JSON.Member] {
-    var members: [JSON.Member] = []
+  private func inheritance(of entity: Entity) -> JSONNode {
+    var members: JSONNode = [:]
     if let parent = entity.inheritance.parent {
-      members.append(.init(name: "parent", value: .string(model.entities[parent].name)))
+      members += ["parent": "\(model.entities[parent].name)"]
     }
-    if entity.inheritance.isAbstract {
-      members.append(.init(name: "abstract", value: .boolean(true)))
-    }
+    if entity.inheritance.isAbstract { members += ["abstract": true] }
     if !entity.inheritance.subentities.isEmpty {
-      let names = entity.inheritance.subentities.map { JSON.string(model.entities[$0].name) }
-      members.append(.init(name: "subentities", value: .array(names)))
+      let names = entity.inheritance.subentities.map { model.entities[$0].name }
+      members += ["subentities": JSONNode(names)]
     }
     return members
   }
 
-  private func describe(
-    _ attribute: Attribute, isReadOnly: Bool, isUnique: Bool, isKeyPart: Bool
-  ) -> JSON {
-    var members: [JSON.Member] = [
-      .init(name: "name", value: .string(attribute.name)),
-      .init(name: "type", value: .string(attribute.type.rawValue)),
-      .init(name: "optional", value: .boolean(attribute.isOptional)),
-      .init(name: "default", value: .boolean(attribute.hasDefault)),
+  /// The model file's indexes, constraints and order of an entity, without those that hidden
+  /// attributes are part of.
+  private func declarations(of entity: Entity) -> JSONNode {
+    var members: JSONNode = [:]
+    if let declared = model.file?.entity(named: entity.name)?.json {
+      for name in ["fetchIndexes", "uniquenessConstraints"] where entity.hiddenAttributes.isEmpty {
+        if let value = declared[name] { members += [name: JSONNode(value)] }
+      }
+    }
+    let hiddenNames = model.concealedNames
+    let sort = (model.file?.defaultSort(of: entity.name) ?? []).filter { !$0.mentions(hiddenNames) }
+    return sort.isEmpty ? members : members + ["sort": JSONNode(sort)]
+  }
+
+  private func attribute(_ index: Int, of entityIndex: Int) -> JSONNode {
+    let entity = model.entities[entityIndex]
+    let attribute = entity.attributes[index]
+    var members: JSONNode = [
+      "name": "\(attribute.name)", "type": "\(attribute.type.rawValue)",
+      "optional": JSONNode(.boolean(attribute.isOptional)),
+      "default": JSONNode(.boolean(attribute.hasDefault)),
     ]
-    if let format = attribute.dateFormat {
-      members.append(.init(name: "dateFormat", value: .string(format.rawValue)))
+    if let format = attribute.dateFormat { members += ["dateFormat": "\(format.rawValue)"] }
+    if !attribute.isWritable || readOnly?[entityIndex].contains(index) == true {
+      members += ["readOnly": true]
     }
-    if !attribute.isWritable || isReadOnly {
-      members.append(.init(name: "readOnly", value: .boolean(true)))
-    }
-    if isUnique { members.append(.init(name: "unique", value: .boolean(true))) }
-    if isKeyPart { members.append(.init(name: "keyPart", value: .boolean(true))) }
-    if attribute.isUntyped { members.append(.init(name: "untyped", value: .boolean(true))) }
-    return .object(members + rules(of: attribute.declaration))
+    if entity.unique.contains(index) { members += ["unique": true] }
+    if entity.keyProperties.contains(.attribute(index)) { members += ["keyPart": true] }
+    if attribute.isUntyped { members += ["untyped": true] }
+    return members + rules(of: attribute.declaration)
   }
 
   /// The model file's rules of an attribute, under their names there.
-  private func rules(of declaration: ModelFile.Attribute?) -> [JSON.Member] {
-    guard let declaration, case .object(let members) = declaration.json else { return [] }
+  private func rules(of declaration: ModelFile.Attribute?) -> JSONNode {
+    guard let declaration, case .object(let members) = declaration.json else { return [:] }
     let described: Set<String> = ["name", "type", "optional", "default", "hidden", "readOnly"]
-    return [.init(name: "declaredType", value: .string(declaration.type.rawValue))]
-      + (declaration.defaultValue.map { [.init(name: "defaultValue", value: $0)] } ?? [])
-      + members.filter {
-        !described.contains($0.name) && $0.value.string?.mentions(model.concealedNames) != true
-      }
+    let type: JSONNode = ["declaredType": "\(declaration.type.rawValue)"]
+    let value = declaration.defaultValue.map { ["defaultValue": JSONNode($0)] as JSONNode }
+    let others = members.filter {
+      !described.contains($0.name) && $0.value.string?.mentions(model.concealedNames) != true
+    }
+    return type + (value ?? [:]) + JSONNode(.object(others))
   }
 
-  private func describe(_ relationship: Relationship, isKeyPart: Bool) -> JSON {
+  private func relationship(_ index: Int, of entity: Entity) -> JSONNode {
+    let relationship = entity.relationships[index]
     let destination = model.entities[relationship.destination]
     let inverse = relationship.inverse.map { JSON.string(destination.relationships[$0].name) }
-    var members: [JSON.Member] = [
-      .init(name: "name", value: .string(relationship.name)),
-      .init(name: "destination", value: .string(destination.name)),
-      .init(name: "toMany", value: .boolean(relationship.isToMany)),
-      .init(name: "optional", value: .boolean(relationship.isOptional)),
-      .init(name: "inverse", value: inverse ?? .null),
+    var members: JSONNode = [
+      "name": "\(relationship.name)", "destination": "\(destination.name)",
+      "toMany": JSONNode(.boolean(relationship.isToMany)),
+      "optional": JSONNode(.boolean(relationship.isOptional)),
+      "inverse": JSONNode(inverse ?? .null),
     ]
-    if isKeyPart { members.append(.init(name: "keyPart", value: .boolean(true))) }
-    if relationship.isOrdered { members.append(.init(name: "ordered", value: .boolean(true))) }
-    if let declaration = relationship.declaration {
-      members.append(
-        .init(name: "deleteRule", value: .string(declaration.deleteRule.rawValue)))
-      for (name, count) in [
-        ("minimumCount", declaration.minimumCount), ("maximumCount", declaration.maximumCount),
-      ] {
-        guard let count else { continue }
-        members.append(.init(name: name, value: .number(count.description)))
-      }
+    if entity.keyProperties.contains(.relationship(index)) { members += ["keyPart": true] }
+    if relationship.isOrdered { members += ["ordered": true] }
+    guard let declaration = relationship.declaration else { return members }
+    members += ["deleteRule": "\(declaration.deleteRule.rawValue)"]
+    if let count = declaration.minimumCount {
+      members += ["minimumCount": JSONNode(integerLiteral: count)]
     }
-    return .object(members)
+    if let count = declaration.maximumCount {
+      members += ["maximumCount": JSONNode(integerLiteral: count)]
+    }
+    return members
   }
 }

@@ -47,28 +47,22 @@ extension Service {
 
   /// `GET /v1`.
   private func about(_ token: Token) -> [UInt8] {
-    let links = [
-      ("model", "/v1/model"), ("objects", "/v1/objects/{Entity}"), ("fetch", "/v1/fetch"),
-      ("live", "/v1/live"), ("save", "/v1/save"), ("changes", "/v1/changes"),
-      ("openapi", "/openapi.json"),
+    let links: JSONNode = [
+      "model": "/v1/model", "objects": "/v1/objects/{Entity}", "fetch": "/v1/fetch",
+      "live": "/v1/live", "save": "/v1/save", "changes": "/v1/changes",
+      "openapi": "/openapi.json",
     ]
-    let database = store.properties.name.map { JSON.Member(name: "database", value: .string($0)) }
-    var json: [UInt8] = []
-    json.append(
-      json: .object(
-        [
-          .init(name: "name", value: .string("LiveFetch")),
-          .init(name: "version", value: .string(configuration.version)),
-          .init(name: "store", value: .string(store.properties.kind)),
-        ] + (database.map { [$0] } ?? []) + [
-          .init(name: "readOnly", value: .boolean(store.properties.isReadOnly)),
-          .init(name: "sample", value: .boolean(configuration.servesSample)),
-          .init(name: "token", value: .string(token.description)),
-          .init(
-            name: "links",
-            value: .object(links.map { JSON.Member(name: $0.0, value: .string($0.1)) })),
-        ]))
-    return json
+    var members: JSONNode = [
+      "name": "LiveFetch", "version": "\(configuration.version)",
+      "store": "\(store.properties.kind)",
+    ]
+    if let name = store.properties.name { members += ["database": "\(name)"] }
+    members += [
+      "readOnly": JSONNode(.boolean(store.properties.isReadOnly)),
+      "sample": JSONNode(.boolean(configuration.servesSample)), "token": "\(token)",
+      "links": links,
+    ]
+    return members.bytes
   }
 
   /// Returns a file of the public directory, else one that is built into the program or is in the

@@ -86,13 +86,8 @@ enum Health {
   static func notReady(_ faults: [StoreFault]) -> Problem {
     var problem = Problem(
       503, "not-ready", "Service unavailable", faults.map(\.detail).joined(separator: " "))
-    let reasons = faults.map { fault in
-      JSON.object([
-        .init(name: "code", value: .string(fault.code)),
-        .init(name: "detail", value: .string(fault.detail)),
-      ])
-    }
-    problem.members = [.init(name: "reasons", value: .array(reasons))]
+    let reasons = faults.map { ["code": "\($0.code)", "detail": "\($0.detail)"] as JSONNode }
+    problem.members = [.init(name: "reasons", value: JSONNode(reasons).json)]
     problem.headers = [("Retry-After", "1")]
     return problem
   }

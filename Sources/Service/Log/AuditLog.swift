@@ -175,36 +175,28 @@ extension AuditLog {
   func append(_ outcome: SaveResult, of request: SaveRequest?, _ context: RequestContext) {
     guard outcome.inserted + outcome.updated + outcome.deleted > 0 else { return }
     let model = context.service.store.model
-    var members: [JSON.Member] = [
-      .init(name: "time", value: .string(Instant.now.iso8601Milliseconds)),
-      .init(name: "caller", value: .string(context.caller?.credential ?? "anonymous")),
+    var line: JSONNode = [
+      "time": "\(Instant.now.iso8601Milliseconds)",
+      "caller": "\(context.caller?.credential ?? "anonymous")",
     ]
-    if let user = context.caller?.userID {
-      members.append(.init(name: "user", value: .string(user)))
-    }
-    members += [
-      .init(name: "address", value: .string(context.request.remoteAddress)),
-      .init(name: "token", value: .string(outcome.token.description)),
-      .init(name: "inserted", value: .number(String(outcome.inserted))),
-      .init(name: "updated", value: .number(String(outcome.updated))),
-      .init(name: "deleted", value: .number(String(outcome.deleted))),
+    if let user = context.caller?.userID { line += ["user": "\(user)"] }
+    line += [
+      "address": "\(context.request.remoteAddress)", "token": "\(outcome.token)",
+      "inserted": JSONNode(integerLiteral: outcome.inserted),
+      "updated": JSONNode(integerLiteral: outcome.updated),
+      "deleted": JSONNode(integerLiteral: outcome.deleted),
     ]
-    if let batches = Self.batches(request?.changes ?? [], model) {
-      members.append(.init(name: "batch", value: batches))
-    }
-    if let id = context.exchange.requestID {
-      members.append(.init(name: "request", value: .string(id)))
-    }
+    let batches = Self.batches(request?.changes ?? [], model)
+    if !batches.members.isEmpty { line += ["batch": batches] }
+    if let id = context.exchange.requestID { line += ["request": "\(id)"] }
     if !outcome.objects.isEmpty, outcome.objects.count <= Self.maxIDs {
-      members.append(.init(name: "objects", value: Self.objects(outcome, model)))
+      line += ["objects": Self.objects(outcome, model)]
     }
-    var line: [UInt8] = []
-    line.append(json: .object(members))
-    append(line)
+    append(line.bytes)
   }
 
-  /// `{"City":["updated","deleted"]}`: the changes with a condition; nil without any.
-  private static func batches(_ changes: [Change], _ model: Model) -> JSON? {
+  /// `{"City":["updated","deleted"]}`: the changes with a condition.
+  private static func batches(_ changes: [Change], _ model: Model) -> JSONNode {
     var actions: [Int: Set<String>] = [:]
     for change in changes {
       switch change.operation {
@@ -213,27 +205,25 @@ extension AuditLog {
       default: break
       }
     }
-    guard !actions.isEmpty else { return nil }
-    return .object(
-      actions.sorted { $0.key < $1.key }.map { entity, actions in
-        .init(
-          name: model.entities[entity].name, value: .array(actions.sorted().map(JSON.string)))
+    return JSONNode(
+      members: actions.sorted { $0.key < $1.key }.map { entity, actions in
+        (model.entities[entity].name, JSONNode(actions.sorted()))
       })
   }
 
   /// `{"City":{"updated":[2]}}`
-  private static func objects(_ outcome: SaveResult, _ model: Model) -> JSON {
+  private static func objects(_ outcome: SaveResult, _ model: Model) -> JSONNode {
+    let kinds: [(String, SaveResult.Object.Kind)] = [
+      ("inserted", .inserted), ("updated", .updated), ("deleted", .deleted),
+    ]
     let byEntity = Dictionary(grouping: outcome.objects, by: \.entity)
-    return .object(
-      byEntity.sorted { $0.key < $1.key }.map { entity, objects in
-        let kinds: [(String, SaveResult.Object.Kind)] = [
-          ("inserted", .inserted), ("updated", .updated), ("deleted", .deleted),
-        ]
-        let lists = kinds.compactMap { name, kind -> JSON.Member? in
-          let ids = objects.filter { $0.kind == kind }.map { Self.json($0.id) }
-          return ids.isEmpty ? nil : .init(name: name, value: .array(ids))
+    return JSONNode(
+      members: byEntity.sorted { $0.key < $1.key }.map { entity, objects in
+        let lists = kinds.map { name, kind in
+          (name, objects.filter { $0.kind == kind }.map { json($0.id) })
         }
-        return .init(name: model.entities[entity].name, value: .object(lists))
+        let present = lists.filter { !$0.1.isEmpty }.map { ($0.0, JSONNode($0.1)) }
+        return (model.entities[entity].name, JSONNode(members: present))
       })
   }
 

@@ -3,7 +3,7 @@
 import FetchModel
 
 extension OpenAPIDocument {
-  func schemas(of index: Int) -> OpenAPINode {
+  func schemas(of index: Int) -> JSONNode {
     let entity = model.entities[index]
     let name = names[index]
     return [
@@ -16,8 +16,8 @@ extension OpenAPIDocument {
   }
 
   /// The schema of an item. With `select` an item may lack members, and have key paths as further ones.
-  private func objectSchema(_ entity: Entity) -> OpenAPINode {
-    var properties: OpenAPINode = ["id": idSchema(entity)]
+  private func objectSchema(_ entity: Entity) -> JSONNode {
+    var properties: JSONNode = ["id": idSchema(entity)]
     properties +=
       kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
     for property in entity.propertyOrder {
@@ -40,18 +40,18 @@ extension OpenAPIDocument {
   }
 
   /// The names of the entities that objects of `entity` can be of; nil if it is the only one.
-  private func kinds(of entity: Entity) -> OpenAPINode? {
+  private func kinds(of entity: Entity) -> JSONNode? {
     guard !entity.inheritance.subentities.isEmpty else { return nil }
     let below = entity.inheritance.subentities.map { model.entities[$0] }
-    return OpenAPINode(([entity] + below).filter { !$0.inheritance.isAbstract }.map(\.name))
+    return JSONNode(([entity] + below).filter { !$0.inheritance.isAbstract }.map(\.name))
   }
 
-  func idSchema(_ entity: Entity) -> OpenAPINode {
+  func idSchema(_ entity: Entity) -> JSONNode {
     entity.idType == .integer
       ? ["type": "integer", "format": "int64"] : .string
   }
 
-  private func schema(of relationship: Relationship) -> OpenAPINode {
+  private func schema(of relationship: Relationship) -> JSONNode {
     let id = idSchema(model.entities[relationship.destination])
     let to = "To \(model.entities[relationship.destination].name)."
     if relationship.isToMany {
@@ -60,8 +60,8 @@ extension OpenAPIDocument {
     return (relationship.isOptional ? id.orNull : id) + ["description": "\(to)"]
   }
 
-  static func schema(of attribute: Attribute) -> OpenAPINode {
-    let own: OpenAPINode =
+  static func schema(of attribute: Attribute) -> JSONNode {
+    let own: JSONNode =
       attribute.isUntyped
       ? ["anyOf": [["type": "number"], .string]] : schema(of: attribute.type, attribute.dateFormat)
     let type = ruled(own, attribute.declaration)
@@ -72,16 +72,16 @@ extension OpenAPIDocument {
   /// Adds the rules of a model file. Its lengths count UTF-16 units and a schema's count code points, so
   /// only limits that hold for both are added; patterns are of another dialect.
   private static func ruled(
-    _ schema: OpenAPINode, _ declaration: ModelFile.Attribute?
-  ) -> OpenAPINode {
+    _ schema: JSONNode, _ declaration: ModelFile.Attribute?
+  ) -> JSONNode {
     guard let declaration else { return schema }
     var schema = schema
     for (name, bound) in ["minimum": declaration.minimum, "maximum": declaration.maximum] {
-      if case .number? = bound, let bound { schema += [name: OpenAPINode(bound)] }
+      if case .number? = bound, let bound { schema += [name: JSONNode(bound)] }
     }
     if schema.json["type"] == .string("string") {
       if let most = declaration.maximumLength {
-        schema += ["maxLength": OpenAPINode(integerLiteral: most)]
+        schema += ["maxLength": JSONNode(integerLiteral: most)]
       }
       if let least = declaration.minimumLength, least > 0 {
         schema += ["minLength": 1]
@@ -90,7 +90,7 @@ extension OpenAPIDocument {
     return declaration.pattern.map { schema + ["description": "Matches `\($0)`."] } ?? schema
   }
 
-  private static func schema(of type: AttributeType, _ format: DateFormat?) -> OpenAPINode {
+  private static func schema(of type: AttributeType, _ format: DateFormat?) -> JSONNode {
     switch type {
     case .integer: ["type": "integer", "format": "int64"]
     case .double:
@@ -108,8 +108,8 @@ extension OpenAPIDocument {
 
   // MARK: Saves
 
-  private func valuesSchema(_ entity: Entity, isInsert: Bool) -> OpenAPINode {
-    var properties: OpenAPINode = [:]
+  private func valuesSchema(_ entity: Entity, isInsert: Bool) -> JSONNode {
+    var properties: JSONNode = [:]
     if isInsert { properties += ["id": idSchema(entity)] }
     properties +=
       kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
@@ -117,16 +117,16 @@ extension OpenAPIDocument {
       properties += [attribute.name: Self.schema(of: attribute)]
     }
     for relationship in entity.relationships {
-      let reference = OpenAPINode.schema(relationship.isToMany ? "References" : "Reference")
+      let reference = JSONNode.schema(relationship.isToMany ? "References" : "Reference")
       let mayBeNil = !relationship.isToMany && relationship.isOptional
       properties += [relationship.name: mayBeNil ? reference.orNull : reference]
     }
-    var schema: OpenAPINode = [
+    var schema: JSONNode = [
       "type": "object", "properties": properties,
     ]
     let kind = entity.inheritance.isAbstract ? [Inheritance.key] : []
     let required = isInsert ? kind + Self.required(entity) : []
-    if !required.isEmpty { schema += ["required": OpenAPINode(required)] }
+    if !required.isEmpty { schema += ["required": JSONNode(required)] }
     return schema
   }
 
@@ -141,8 +141,8 @@ extension OpenAPIDocument {
   }
 
   /// A change of any entity, as `POST /v1/save` takes it.
-  var changeSchema: OpenAPINode {
-    var changes: [OpenAPINode] = [.schema("Delete"), .schema("DeleteAll")]
+  var changeSchema: JSONNode {
+    var changes: [JSONNode] = [.schema("Delete"), .schema("DeleteAll")]
     for (index, entity) in model.entities.enumerated() where entity.isWritable {
       if !entity.inheritance.isAbstract {
         changes.append(
@@ -166,26 +166,26 @@ extension OpenAPIDocument {
             "variables": ["type": "object"], "values": .schema("\(names[index])Update"),
           ], required: ["update", "where", "values"]))
     }
-    return ["anyOf": OpenAPINode(changes)]
+    return ["anyOf": JSONNode(changes)]
   }
 
   // MARK: Snapshots
 
-  private static let summary: OpenAPINode = [
+  private static let summary: JSONNode = [
     "count": .integer, "next": .string, "total": .integer,
     "truncated": .boolean, "digest": .string,
     "included": .schema("Included"),
   ]
 
-  private func snapshotSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
-    let item: OpenAPINode = ["anyOf": [.schema(name), idSchema(entity), .schema("Dictionary")]]
-    let section: OpenAPINode = [
+  private func snapshotSchema(_ entity: Entity, _ name: String) -> JSONNode {
+    let item: JSONNode = ["anyOf": [.schema(name), idSchema(entity), .schema("Dictionary")]]
+    let section: JSONNode = [
       "allOf": [
         .schema("SectionInfo"),
         .object(["items": .array(item)], required: ["items"]),
       ]
     ]
-    let properties: OpenAPINode = [
+    let properties: JSONNode = [
       "entity": ["const": "\(entity.name)"], "token": .schema("Token"),
       "sections": .array(section),
     ]
@@ -195,12 +195,12 @@ extension OpenAPIDocument {
     ]
   }
 
-  private func diffSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
-    let sections: OpenAPINode = .array(.schema("SectionChange"))
-    let changed: OpenAPINode = .array(.schema("Changed"))
-    let inserted: OpenAPINode = .object(
+  private func diffSchema(_ entity: Entity, _ name: String) -> JSONNode {
+    let sections: JSONNode = .array(.schema("SectionChange"))
+    let changed: JSONNode = .array(.schema("Changed"))
+    let inserted: JSONNode = .object(
       ["to": .schema("Position"), "item": .schema(name), "id": idSchema(entity)], required: ["to"])
-    let properties: OpenAPINode = [
+    let properties: JSONNode = [
       "entity": ["const": "\(entity.name)"], "from": .schema("Token"),
       "to": .schema("Token"),
       "sections": .object(

@@ -4,12 +4,12 @@ import Bytes
 import FetchModel
 
 extension OpenAPIDocument {
-  func paths(of index: Int) -> OpenAPINode {
+  func paths(of index: Int) -> JSONNode {
     let entity = model.entities[index]
     let path = "/v1/objects/\(PercentEncoding.encodeComponent(entity.name))"
     let isWritable = entity.isWritable && !isReadOnly
-    var all: OpenAPINode = ["get": fetch(index).node]
-    var one: OpenAPINode = [
+    var all: JSONNode = ["get": fetch(index).node]
+    var one: JSONNode = [
       "parameters": [Self.pathParameter("id", idSchema(entity))], "get": object(index).node,
     ]
     if isWritable {
@@ -20,14 +20,14 @@ extension OpenAPIDocument {
         "delete": delete(index).node,
       ]
     }
-    let paths: OpenAPINode = [path: all, "\(path)/{id}": one]
+    let paths: JSONNode = [path: all, "\(path)/{id}": one]
     guard entity.attributes.contains(where: { !$0.isHidden }) else { return paths }
     return paths + ["\(path)/{id}/{attribute}": value(index)]
   }
 
   private func operation(
     _ verb: String, entity index: Int, summary: String, parameters: [String],
-    body: OpenAPINode? = nil, responses: OpenAPINode
+    body: JSONNode? = nil, responses: JSONNode
   ) -> OpenAPIOperation {
     OpenAPIOperation(
       id: "\(verb)\(names[index])", tag: tag(model.entities[index]), summary: summary,
@@ -40,7 +40,7 @@ extension OpenAPIDocument {
 
   private func fetch(_ index: Int) -> OpenAPIOperation {
     let name = names[index]
-    let result: OpenAPINode = [
+    let result: JSONNode = [
       "anyOf": [
         .schema("\(name)Snapshot"), .schema("\(name)Diff"), .schema("Count"), .schema("Reset"),
         .schema("Unchanged"),
@@ -56,7 +56,7 @@ extension OpenAPIDocument {
   }
 
   private func object(_ index: Int) -> OpenAPIOperation {
-    let result: OpenAPINode = ["anyOf": [.schema(names[index]), .schema("ObjectDiff")]]
+    let result: JSONNode = ["anyOf": [.schema(names[index]), .schema("ObjectDiff")]]
     return operation(
       "get", entity: index, summary: "One \(model.entities[index].name), or its diff",
       parameters: [
@@ -68,9 +68,9 @@ extension OpenAPIDocument {
       ] + problems([410, 504]))
   }
 
-  private func value(_ index: Int) -> OpenAPINode {
+  private func value(_ index: Int) -> JSONNode {
     let entity = model.entities[index]
-    let bytes: OpenAPINode = ["*/*": ["schema": .string]]
+    let bytes: JSONNode = ["*/*": ["schema": .string]]
     let operation = operation(
       "value", entity: index, summary: "One value of a \(entity.name), raw",
       parameters: ["ifNoneMatch"],
@@ -80,8 +80,8 @@ extension OpenAPIDocument {
         "206": ["description": "A range of the value", "content": bytes],
         "304": Self.notModified,
       ] + problems([416, 504]))
-    let names: OpenAPINode = [
-      "type": "string", "enum": OpenAPINode(entity.attributes.filter { !$0.isHidden }.map(\.name)),
+    let names: JSONNode = [
+      "type": "string", "enum": JSONNode(entity.attributes.filter { !$0.isHidden }.map(\.name)),
     ]
     return [
       "parameters": [
@@ -106,9 +106,9 @@ extension OpenAPIDocument {
   }
 
   private func change(_ index: Int, _ verb: String) -> OpenAPIOperation {
-    let schema = OpenAPINode.schema(names[index])
+    let schema = JSONNode.schema(names[index])
     let isReplace = verb == "replace"
-    var responses: OpenAPINode = ["200": Self.response("The object", schema, headers: ["ETag"])]
+    var responses: JSONNode = ["200": Self.response("The object", schema, headers: ["ETag"])]
     if isReplace {
       responses += ["201": Self.response("The new object", schema, headers: ["Location", "ETag"])]
     }

@@ -4,7 +4,7 @@ import FetchModel
 
 extension OpenAPIDocument {
   /// The parameters of a fetch, by the names of ``FetchRequest/parameterNames``.
-  static let fetchParameters: [(name: String, schema: OpenAPINode, meaning: String)] = [
+  static let fetchParameters: [(name: String, schema: JSONNode, meaning: String)] = [
     ("where", .string, "A predicate in NSPredicate's format language."),
     (
       "arg", .array(.string),
@@ -21,7 +21,7 @@ extension OpenAPIDocument {
     ("select", .string, "Comma list of what an item holds."),
     ("expand", .string, "Comma list of relationships whose objects are sent along."),
     (
-      "as", ["type": "string", "enum": OpenAPINode(ResultShape.allCases.map(\.rawValue))],
+      "as", ["type": "string", "enum": JSONNode(ResultShape.allCases.map(\.rawValue))],
       "The shape of the result."
     ),
     (
@@ -45,22 +45,22 @@ extension OpenAPIDocument {
     ("explain", .boolean, "The plan instead of the result, where the server allows it."),
   ]
 
-  private static let count: OpenAPINode = [
+  private static let count: JSONNode = [
     "type": "integer", "minimum": 0, "maximum": 2_147_483_647,
   ]
 
-  static let parameters: OpenAPINode =
-    OpenAPINode(
+  static let parameters: JSONNode =
+    JSONNode(
       members: fetchParameters.map { ($0.name, parameter($0.name, $0.schema, $0.meaning)) })
     + otherParameters
 
   private static func parameter(
-    _ name: String, _ schema: OpenAPINode, _ meaning: String, in place: String = "query"
-  ) -> OpenAPINode {
+    _ name: String, _ schema: JSONNode, _ meaning: String, in place: String = "query"
+  ) -> JSONNode {
     ["name": "\(name)", "in": "\(place)", "description": "\(meaning)", "schema": schema]
   }
 
-  private static let otherParameters: OpenAPINode = [
+  private static let otherParameters: JSONNode = [
     "batchWhere": parameter("where", .string, "Which objects; `TRUEPREDICATE` for all.")
       + ["required": true],
     "saves": parameter(
@@ -83,7 +83,7 @@ extension OpenAPIDocument {
       "The same key with the same body is answered as the first time.", in: "header"),
   ]
 
-  static let headers: OpenAPINode = [
+  static let headers: JSONNode = [
     "LiveFetch-Token": [
       "description": "The token in the body; without one, the newest position of the history.",
       "schema": .schema("Token"),
@@ -101,8 +101,8 @@ extension OpenAPIDocument {
     ],
   ]
 
-  static func use(_ names: [String]) -> OpenAPINode {
-    OpenAPINode(names.map { .ref("parameters", $0) })
+  static func use(_ names: [String]) -> JSONNode {
+    JSONNode(names.map { .ref("parameters", $0) })
   }
 
   static var allFetchParameters: [String] { fetchParameters.map(\.name) }

@@ -3,17 +3,17 @@
 import FetchModel
 
 extension OpenAPIDocument {
-  static let problemSchemas: OpenAPINode = [
+  static let problemSchemas: JSONNode = [
     "ProblemCode": [
       "type": "string",
-      "enum": OpenAPINode(unique(ProblemCatalog.entries.map(\.code))),
+      "enum": JSONNode(unique(ProblemCatalog.entries.map(\.code))),
     ],
     "ChangeProblem": .object(
       [
         "change": ["type": "integer", "description": "The index of the change."],
         "property": .string,
         "code": [
-          "type": "string", "enum": OpenAPINode(ChangeProblem.Code.allCases.map(\.rawValue)),
+          "type": "string", "enum": JSONNode(ChangeProblem.Code.allCases.map(\.rawValue)),
         ], "detail": .string, "hint": .string, "stored": ["description": "What the store holds."],
         "given": ["description": "What the save wanted."],
       ], required: ["change", "code", "detail"]),
@@ -39,18 +39,18 @@ extension OpenAPIDocument {
   }
 
   /// One response for each status; its description names the codes.
-  var problemResponses: OpenAPINode {
-    OpenAPINode(members: ProblemCatalog.statuses.map { ("Problem\($0)", problemResponse($0)) })
+  var problemResponses: JSONNode {
+    JSONNode(members: ProblemCatalog.statuses.map { ("Problem\($0)", problemResponse($0)) })
   }
 
-  private func problemResponse(_ status: Int) -> OpenAPINode {
+  private func problemResponse(_ status: Int) -> JSONNode {
     let codes = ProblemCatalog.codes(of: status)
     let list = codes.map { "- `\($0.code)`: \($0.meaning)" }.joined(separator: "\n")
-    let properties: OpenAPINode = [
-      "status": ["const": OpenAPINode(.number(String(status)))],
-      "code": ["enum": OpenAPINode(codes.map(\.code))],
+    let properties: JSONNode = [
+      "status": ["const": JSONNode(.number(String(status)))],
+      "code": ["enum": JSONNode(codes.map(\.code))],
     ]
-    let schema: OpenAPINode = [
+    let schema: JSONNode = [
       "allOf": [.schema("Problem"), ["type": "object", "properties": properties]]
     ]
     return [
@@ -59,8 +59,8 @@ extension OpenAPIDocument {
     ]
   }
 
-  private static func problemHeaders(_ status: Int) -> OpenAPINode {
-    var headers: OpenAPINode = [
+  private static func problemHeaders(_ status: Int) -> JSONNode {
+    var headers: JSONNode = [
       "LiveFetch-Token": .ref("headers", "LiveFetch-Token")
     ]
     switch status {
@@ -73,10 +73,10 @@ extension OpenAPIDocument {
   }
 
   /// The problems of every request, and `more`.
-  func problems(_ more: [Int] = []) -> OpenAPINode {
+  func problems(_ more: [Int] = []) -> JSONNode {
     let common =
       [400, 404, 405, 414, 421, 429, 431, 500, 503, 505] + (isProtected ? [401, 403] : [])
-    return OpenAPINode(
+    return JSONNode(
       members: Set(common + more).sorted().map { ("\($0)", .ref("responses", "Problem\($0)")) })
   }
 }

@@ -3,10 +3,10 @@
 import FetchModel
 
 extension OpenAPIDocument {
-  static let sharedSchemas: OpenAPINode =
+  static let sharedSchemas: JSONNode =
     basicSchemas + snapshotSchemas + saveSchemas + problemSchemas
 
-  private static let basicSchemas: OpenAPINode = [
+  private static let basicSchemas: JSONNode = [
     "Token": ["type": "string", "description": "A position in the store's history; opaque."],
     "ID": ["type": ["integer", "string"], "description": "The permanent id of an object."],
     "Position": [
@@ -25,7 +25,7 @@ extension OpenAPIDocument {
     "Health": ["type": "object", "properties": ["status": .string]],
   ]
 
-  private static let snapshotSchemas: OpenAPINode = [
+  private static let snapshotSchemas: JSONNode = [
     "SectionInfo": .object(
       ["name": .string, "value": [:], "indexTitle": .string], required: ["name", "value"]),
     "SectionChange": [
@@ -93,18 +93,18 @@ extension OpenAPIDocument {
   ]
 
   /// The parameters under the same names; lists are arrays here, or the query's comma lists.
-  private static var fetchBodyProperties: OpenAPINode {
-    let list: OpenAPINode = ["type": ["array", "string"], "items": .string]
+  private static var fetchBodyProperties: JSONNode {
+    let list: JSONNode = ["type": ["array", "string"], "items": .string]
     let lists = ["sort", "select", "expand", "group"]
     let shared = fetchParameters.filter { $0.name != "arg" }.map { parameter in
       (parameter.name, lists.contains(parameter.name) ? list : parameter.schema)
     }
-    return ["entity": .string] + OpenAPINode(members: shared) + [
+    return ["entity": .string] + JSONNode(members: shared) + [
       "arguments": .array([:]), "variables": ["type": "object"],
     ]
   }
 
-  private static let saveSchemas: OpenAPINode = [
+  private static let saveSchemas: JSONNode = [
     "SaveAnswer": .object(
       [
         "token": .schema("Token"),
@@ -148,19 +148,19 @@ extension OpenAPIDocument {
       ], required: ["token", "at", "inserted", "updated", "deleted"]),
   ]
 
-  private static let ids: OpenAPINode = [
+  private static let ids: JSONNode = [
     "type": "object", "description": "Ids by entity.",
     "additionalProperties": .array(.schema("ID")),
   ]
 
-  private static let updates: OpenAPINode = [
+  private static let updates: JSONNode = [
     "type": "object", "description": "By entity.",
     "additionalProperties": .array(
       .object(
         ["id": .schema("ID"), "properties": .array(.string)], required: ["id", "properties"])),
   ]
 
-  private static func batch(_ name: String) -> OpenAPINode {
+  private static func batch(_ name: String) -> JSONNode {
     .object(["token": .schema("Token"), name: .integer], required: ["token", "\(name)"])
   }
 }

@@ -9,11 +9,11 @@ struct OpenAPIOperation {
   let summary: String
   var parameters: [String] = []
   /// The schema of the body; nil if the operation takes none.
-  var body: OpenAPINode?
-  var responses: OpenAPINode
+  var body: JSONNode?
+  var responses: JSONNode
 
-  var node: OpenAPINode {
-    var members: OpenAPINode = [
+  var node: JSONNode {
+    var members: JSONNode = [
       "operationId": "\(id)", "tags": ["\(tag)"], "summary": "\(summary)",
     ]
     if !parameters.isEmpty { members += ["parameters": OpenAPIDocument.use(parameters)] }
@@ -29,9 +29,9 @@ struct OpenAPIOperation {
 extension OpenAPIDocument {
   /// A response with a JSON body.
   static func response(
-    _ description: String, _ schema: OpenAPINode, streams: Bool = false, headers: [String] = []
-  ) -> OpenAPINode {
-    var content: OpenAPINode = ["application/json": ["schema": schema]]
+    _ description: String, _ schema: JSONNode, streams: Bool = false, headers: [String] = []
+  ) -> JSONNode {
+    var content: JSONNode = ["application/json": ["schema": schema]]
     if streams { content += ["text/event-stream": ["schema": .string]] }
     return [
       "description": "\(description)", "headers": refs(["LiveFetch-Token"] + headers),
@@ -39,28 +39,28 @@ extension OpenAPIDocument {
     ]
   }
 
-  static func empty(_ description: String, headers: [String] = []) -> OpenAPINode {
+  static func empty(_ description: String, headers: [String] = []) -> JSONNode {
     ["description": "\(description)", "headers": refs(["LiveFetch-Token"] + headers)]
   }
 
-  private static func refs(_ names: [String]) -> OpenAPINode {
-    OpenAPINode(members: names.map { ($0, .ref("headers", $0)) })
+  private static func refs(_ names: [String]) -> JSONNode {
+    JSONNode(members: names.map { ($0, .ref("headers", $0)) })
   }
 
-  var sharedPaths: OpenAPINode { serverPaths + fetchPaths + savePaths }
+  var sharedPaths: JSONNode { serverPaths + fetchPaths + savePaths }
 
-  private func get(_ operation: OpenAPIOperation) -> OpenAPINode { ["get": operation.node] }
+  private func get(_ operation: OpenAPIOperation) -> JSONNode { ["get": operation.node] }
 
   private func plain(
-    _ id: String, summary: String, _ schema: OpenAPINode, more: [Int] = []
-  ) -> OpenAPINode {
+    _ id: String, summary: String, _ schema: JSONNode, more: [Int] = []
+  ) -> JSONNode {
     get(
       OpenAPIOperation(
         id: id, tag: "server", summary: summary,
         responses: ["200": Self.response(summary, schema)] + problems(more)))
   }
 
-  private var serverPaths: OpenAPINode {
+  private var serverPaths: JSONNode {
     [
       "/": text("page", summary: "The web page, where the server has one", type: "text/html"),
       "/v1": plain("about", summary: "Name, version, store, newest token, links", .schema("About")),
@@ -74,8 +74,8 @@ extension OpenAPIDocument {
     ]
   }
 
-  private func text(_ id: String, summary: String, type: String) -> OpenAPINode {
-    let content = [type: ["schema": .string]] as OpenAPINode
+  private func text(_ id: String, summary: String, type: String) -> JSONNode {
+    let content = [type: ["schema": .string]] as JSONNode
     return get(
       OpenAPIOperation(
         id: id, tag: "server", summary: summary,
@@ -85,8 +85,8 @@ extension OpenAPIDocument {
 
   // MARK: Fetches
 
-  private var fetchPaths: OpenAPINode {
-    let any: OpenAPINode = ["type": "object", "description": "A snapshot, or a diff."]
+  private var fetchPaths: JSONNode {
+    let any: JSONNode = ["type": "object", "description": "A snapshot, or a diff."]
     return [
       "/v1/fetch": post(
         "fetch", tag: "fetches", summary: "A fetch of any entity, its request as the body",
@@ -109,14 +109,14 @@ extension OpenAPIDocument {
     ]
   }
 
-  static func pathParameter(_ name: String, _ schema: OpenAPINode) -> OpenAPINode {
+  static func pathParameter(_ name: String, _ schema: JSONNode) -> JSONNode {
     ["name": "\(name)", "in": "path", "required": true, "schema": schema]
   }
 
   private func post(
-    _ id: String, tag: String, summary: String, body: OpenAPINode, response: OpenAPINode,
-    problems: OpenAPINode, parameters: [String]
-  ) -> OpenAPINode {
+    _ id: String, tag: String, summary: String, body: JSONNode, response: JSONNode,
+    problems: JSONNode, parameters: [String]
+  ) -> JSONNode {
     [
       "post": OpenAPIOperation(
         id: id, tag: tag, summary: summary, parameters: parameters, body: body,
@@ -127,13 +127,13 @@ extension OpenAPIDocument {
 
   // MARK: Saves
 
-  private var savePaths: OpenAPINode {
-    let body: OpenAPINode = [
+  private var savePaths: JSONNode {
+    let body: JSONNode = [
       "type": "object", "required": ["changes"], "additionalProperties": false,
       "properties": [
         "changes": .array(changeSchema),
         "mergePolicy": [
-          "type": "string", "enum": OpenAPINode(MergePolicy.allCases.map(\.rawValue)),
+          "type": "string", "enum": JSONNode(MergePolicy.allCases.map(\.rawValue)),
         ],
       ],
     ]

@@ -45,26 +45,22 @@ struct OpenAPIDocument {
   }
 
   /// The document's bytes. O(n) in the model.
-  var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.append(json: node.json)
-    return bytes
-  }
+  var bytes: [UInt8] { node.bytes }
 
-  private var node: OpenAPINode {
-    var members: OpenAPINode = [
+  private var node: JSONNode {
+    var members: JSONNode = [
       "openapi": "3.1.0",
       "info": info,
       "servers": [["url": "/"]],
       "tags": tags,
-      "paths": sharedPaths + OpenAPINode.merging(model.entities.indices.map(paths)),
+      "paths": sharedPaths + JSONNode.merging(model.entities.indices.map(paths)),
       "components": components,
     ]
     if isProtected { members += ["security": [["bearer": []]]] }
     return members
   }
 
-  private var info: OpenAPINode {
+  private var info: JSONNode {
     [
       "title": "LiveFetch", "version": "\(version)",
       "license": ["name": "MIT", "identifier": "MIT"],
@@ -77,8 +73,8 @@ struct OpenAPIDocument {
     ]
   }
 
-  private var tags: OpenAPINode {
-    var tags: [OpenAPINode] = [
+  private var tags: JSONNode {
+    var tags: [JSONNode] = [
       ["name": "server", "description": "What the server says of itself"],
       ["name": "fetches", "description": "Fetches of any entity"],
       ["name": "saves", "description": "Changes, and the history of them"],
@@ -86,14 +82,14 @@ struct OpenAPIDocument {
     tags += model.entities.map { entity in
       ["name": "\(tag(entity))", "description": "Objects of \(entity.name)"]
     }
-    return OpenAPINode(tags)
+    return JSONNode(tags)
   }
 
   func tag(_ entity: Entity) -> String { "entity \(entity.name)" }
 
-  private var components: OpenAPINode {
-    var members: OpenAPINode = [
-      "schemas": Self.sharedSchemas + OpenAPINode.merging(model.entities.indices.map(schemas)),
+  private var components: JSONNode {
+    var members: JSONNode = [
+      "schemas": Self.sharedSchemas + JSONNode.merging(model.entities.indices.map(schemas)),
       "parameters": Self.parameters,
       "headers": Self.headers,
       "responses": problemResponses,
