@@ -8,16 +8,16 @@ extension OpenAPIDocument {
     let entity = model.entities[index]
     let path = "/v1/objects/\(PercentEncoding.encodeComponent(entity.name))"
     let isWritable = entity.isWritable && !isReadOnly
-    var all: JSONNode = ["get": fetch(index).node]
+    var all: JSONNode = ["get": fetch(index)]
     var one: JSONNode = [
-      "parameters": [Self.pathParameter("id", idSchema(entity))], "get": object(index).node,
+      "parameters": [.pathParameter("id", idSchema(entity))], "get": object(index),
     ]
     if isWritable {
-      if !entity.inheritance.isAbstract { all += ["post": insert(index).node] }
-      all += ["patch": batchUpdate(index).node, "delete": batchDelete(index).node]
+      if !entity.inheritance.isAbstract { all += ["post": insert(index)] }
+      all += ["patch": batchUpdate(index), "delete": batchDelete(index)]
       one += [
-        "patch": change(index, "update").node, "put": change(index, "replace").node,
-        "delete": delete(index).node,
+        "patch": change(index, "update"), "put": change(index, "replace"),
+        "delete": delete(index),
       ]
     }
     let paths: JSONNode = [path: all, "\(path)/{id}": one]
@@ -28,17 +28,15 @@ extension OpenAPIDocument {
   private func operation(
     _ verb: String, entity index: Int, summary: String, parameters: [String],
     body: JSONNode? = nil, responses: JSONNode
-  ) -> OpenAPIOperation {
-    OpenAPIOperation(
-      id: "\(verb)\(names[index])", tag: tag(model.entities[index]), summary: summary,
+  ) -> JSONNode {
+    .operation(
+      "\(verb)\(names[index])", tag: tag(model.entities[index]), summary: summary,
       parameters: parameters, body: body, responses: responses)
   }
 
-  private static let notModified = empty("Not modified", headers: ["ETag"])
-
   // MARK: Reading
 
-  private func fetch(_ index: Int) -> OpenAPIOperation {
+  private func fetch(_ index: Int) -> JSONNode {
     let name = names[index]
     let result: JSONNode = [
       "anyOf": [
@@ -50,12 +48,12 @@ extension OpenAPIDocument {
       "fetch", entity: index, summary: "A fetch of \(model.entities[index].name)",
       parameters: Self.allFetchParameters + ["ifNoneMatch", "lastEventID"],
       responses: [
-        "200": Self.response("A snapshot or a diff", result, streams: true, headers: ["ETag"]),
+        "200": .response("A snapshot or a diff", result, streams: true, headers: ["ETag"]),
         "304": Self.notModified,
       ] + problems([403, 410, 501, 504]))
   }
 
-  private func object(_ index: Int) -> OpenAPIOperation {
+  private func object(_ index: Int) -> JSONNode {
     let result: JSONNode = ["anyOf": [.schema(names[index]), .schema("ObjectDiff")]]
     return operation(
       "get", entity: index, summary: "One \(model.entities[index].name), or its diff",
@@ -63,7 +61,7 @@ extension OpenAPIDocument {
         "select", "int64", "since", "wait", "subentities", "ifNoneMatch", "lastEventID",
       ],
       responses: [
-        "200": Self.response("The object", result, streams: true, headers: ["ETag"]),
+        "200": .response("The object", result, streams: true, headers: ["ETag"]),
         "304": Self.notModified,
       ] + problems([410, 504]))
   }
@@ -76,7 +74,7 @@ extension OpenAPIDocument {
       parameters: ["ifNoneMatch"],
       responses: [
         "200": ["description": "The value", "content": bytes],
-        "204": Self.empty("The value is nil"),
+        "204": .empty("The value is nil"),
         "206": ["description": "A range of the value", "content": bytes],
         "304": Self.notModified,
       ] + problems([416, 504]))
@@ -85,9 +83,9 @@ extension OpenAPIDocument {
     ]
     return [
       "parameters": [
-        Self.pathParameter("id", idSchema(entity)), Self.pathParameter("attribute", names),
+        .pathParameter("id", idSchema(entity)), .pathParameter("attribute", names),
       ],
-      "get": operation.node,
+      "get": operation,
     ]
   }
 
@@ -95,24 +93,24 @@ extension OpenAPIDocument {
 
   private static let saveProblems = [403, 409, 412, 413, 415, 422, 507]
 
-  private func insert(_ index: Int) -> OpenAPIOperation {
+  private func insert(_ index: Int) -> JSONNode {
     operation(
       "insert", entity: index, summary: "Insert a \(model.entities[index].name)",
       parameters: ["int64", "prefer", "idempotencyKey"], body: .schema("\(names[index])Insert"),
       responses: [
-        "201": Self.response(
+        "201": .response(
           "The new object", .schema(names[index]), headers: ["Location", "ETag"])
       ] + problems(Self.saveProblems))
   }
 
-  private func change(_ index: Int, _ verb: String) -> OpenAPIOperation {
+  private func change(_ index: Int, _ verb: String) -> JSONNode {
     let schema = JSONNode.schema(names[index])
     let isReplace = verb == "replace"
-    var responses: JSONNode = ["200": Self.response("The object", schema, headers: ["ETag"])]
+    var responses: JSONNode = ["200": .response("The object", schema, headers: ["ETag"])]
     if isReplace {
-      responses += ["201": Self.response("The new object", schema, headers: ["Location", "ETag"])]
+      responses += ["201": .response("The new object", schema, headers: ["Location", "ETag"])]
     }
-    responses += ["204": Self.empty("Saved, and nothing is shown of it")]
+    responses += ["204": .empty("Saved, and nothing is shown of it")]
     return operation(
       verb, entity: index,
       summary: "\(isReplace ? "Replace or insert" : "Change") a \(model.entities[index].name)",
@@ -121,29 +119,29 @@ extension OpenAPIDocument {
       responses: responses + problems(Self.saveProblems))
   }
 
-  private func delete(_ index: Int) -> OpenAPIOperation {
+  private func delete(_ index: Int) -> JSONNode {
     operation(
       "delete", entity: index, summary: "Delete a \(model.entities[index].name)",
       parameters: ["ifMatch", "idempotencyKey"],
-      responses: ["204": Self.empty("Deleted")] + problems([403, 409, 412, 422, 507]))
+      responses: ["204": .empty("Deleted")] + problems([403, 409, 412, 422, 507]))
   }
 
-  private func batchUpdate(_ index: Int) -> OpenAPIOperation {
+  private func batchUpdate(_ index: Int) -> JSONNode {
     operation(
       "updateEach", entity: index,
       summary: "Change every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
       body: .schema("\(names[index])Update"),
-      responses: ["200": Self.response("How many", .schema("BatchUpdate"))]
+      responses: ["200": .response("How many", .schema("BatchUpdate"))]
         + problems(Self.saveProblems + [504]))
   }
 
-  private func batchDelete(_ index: Int) -> OpenAPIOperation {
+  private func batchDelete(_ index: Int) -> JSONNode {
     operation(
       "deleteEach", entity: index,
       summary: "Delete every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
-      responses: ["200": Self.response("How many", .schema("BatchDelete"))]
+      responses: ["200": .response("How many", .schema("BatchDelete"))]
         + problems([403, 409, 422, 504, 507]))
   }
 }

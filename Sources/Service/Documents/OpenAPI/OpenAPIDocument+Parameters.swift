@@ -101,9 +101,5 @@ extension OpenAPIDocument {
     ],
   ]
 
-  static func use(_ names: [String]) -> JSONNode {
-    JSONNode(names.map { .ref("parameters", $0) })
-  }
-
   static var allFetchParameters: [String] { fetchParameters.map(\.name) }
 }
