@@ -14,12 +14,7 @@ extension Service {
       let model = context.access?.model ?? store.model
       return .response(
         .json(ModelDescription(model: model, readOnly: context.access?.readOnly).json))
-    case .openAPI:
-      guard let access = context.access, !access.hidesNothing else {
-        let document = authenticator.requiresCredential ? openAPI.protected : openAPI.open
-        return .response(.json(document.bytes))
-      }
-      return .response(.json(OpenAPIBytes(openAPIDocument(access.model)).bytes))
+    case .openAPI: return .response(.json(openAPIDocument(for: context.access)))
     case .options(let allow, let entity):
       return .response(try optionsResponse(allow, entity: entity, context))
     case .liveness, .readiness, .metrics: return .health(context.route)
@@ -39,10 +34,16 @@ extension Service {
     (name: "Referrer-Policy", value: "no-referrer"),
   ]
 
-  private func openAPIDocument(_ model: Model) -> OpenAPIDocument {
-    OpenAPIDocument(
-      model: model, version: configuration.version, isProtected: authenticator.requiresCredential,
-      isReadOnly: store.properties.isReadOnly)
+  private func openAPIDocument(for access: CallerAccess?) -> [UInt8] {
+    let isProtected = authenticator.requiresCredential
+    func document(_ model: Model) -> [UInt8] {
+      OpenAPIDocument(
+        model: model, version: configuration.version, isProtected: isProtected,
+        isReadOnly: store.properties.isReadOnly
+      ).bytes
+    }
+    if let access, !access.hidesNothing { return document(access.model) }
+    return openAPIDocuments.value(of: isProtected) { document(store.model) }
   }
 
   /// `GET /v1`.

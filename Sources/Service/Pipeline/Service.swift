@@ -36,9 +36,9 @@ public final class Service: HTTPHandler {
   let history: HistoryFeed
   let inFlightSaves = InFlightSaves()
   let files: StaticFiles?
-  /// The document while requests need no credential, and the one since they do, as after the first
-  /// API key.
-  let openAPI: (open: OpenAPIBytes, protected: OpenAPIBytes)
+  /// The document of the whole model while requests need no credential (false), and since they do (true),
+  /// as after the first API key.
+  let openAPIDocuments = BoundedCache<Bool, [UInt8]>()
   /// True if requests are logged or charged to quotas.
   let tracksRequests: Bool
   /// True if every change of the store changes its token.
@@ -86,8 +86,7 @@ public final class Service: HTTPHandler {
     }
     corsOrigins = CORSOrigins(configuration.corsOrigins)
     deadlines = try Deadlines()
-    pools = RequestPools(
-      configuration, connections: store.properties.connections, deadlines)
+    pools = RequestPools(configuration, connections: store.properties.connections, deadlines)
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
     settingsTag = Self.settingsTag(
@@ -103,13 +102,6 @@ public final class Service: HTTPHandler {
     files = configuration.publicDirectory.flatMap {
       StaticFiles(directory: $0, hiding: configuration.ownFiles)
     }
-    let document = { (isProtected: Bool) in
-      OpenAPIBytes(
-        OpenAPIDocument(
-          model: store.model, version: configuration.version, isProtected: isProtected,
-          isReadOnly: store.properties.isReadOnly))
-    }
-    openAPI = (document(false), document(true))
     tracksRequests = configuration.requestLogger != nil || configuration.quotas != nil
     isWhollyTracked =
       !store.properties.isReadOnly

@@ -17,9 +17,7 @@ extension OpenAPIDocument {
 
   /// The schema of an item. With `select` an item may lack members, and have key paths as further ones.
   private func objectSchema(_ entity: Entity) -> JSONNode {
-    var properties: JSONNode = ["id": idSchema(entity)]
-    properties +=
-      kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
+    var properties: JSONNode = ["id": idSchema(entity)] + kindMember(of: entity)
     for property in entity.propertyOrder {
       switch property {
       case .id: continue
@@ -39,11 +37,12 @@ extension OpenAPIDocument {
     ]
   }
 
-  /// The names of the entities that objects of `entity` can be of; nil if it is the only one.
-  private func kinds(of entity: Entity) -> JSONNode? {
-    guard !entity.inheritance.subentities.isEmpty else { return nil }
-    let below = entity.inheritance.subentities.map { model.entities[$0] }
-    return JSONNode(([entity] + below).filter { !$0.inheritance.isAbstract }.map(\.name))
+  /// The member that names the entity of an object; none if objects of `entity` can be of no other.
+  private func kindMember(of entity: Entity) -> JSONNode {
+    guard !entity.inheritance.subentities.isEmpty else { return [:] }
+    let kinds = [entity] + entity.inheritance.subentities.map { model.entities[$0] }
+    let names = kinds.filter { !$0.inheritance.isAbstract }.map(\.name)
+    return [Inheritance.key: ["enum": JSONNode(names)]]
   }
 
   func idSchema(_ entity: Entity) -> JSONNode {
@@ -52,12 +51,11 @@ extension OpenAPIDocument {
   }
 
   private func schema(of relationship: Relationship) -> JSONNode {
-    let id = idSchema(model.entities[relationship.destination])
-    let to = "To \(model.entities[relationship.destination].name)."
-    if relationship.isToMany {
-      return ["type": "array", "items": id, "description": "\(to)"]
-    }
-    return (relationship.isOptional ? id.orNull : id) + ["description": "\(to)"]
+    let destination = model.entities[relationship.destination]
+    let id = idSchema(destination)
+    let one = relationship.isOptional ? id.orNull : id
+    return (relationship.isToMany ? .array(id) : one)
+      + ["description": "To \(destination.name)."]
   }
 
   static func schema(of attribute: Attribute) -> JSONNode {
@@ -109,10 +107,8 @@ extension OpenAPIDocument {
   // MARK: Saves
 
   private func valuesSchema(_ entity: Entity, isInsert: Bool) -> JSONNode {
-    var properties: JSONNode = [:]
-    if isInsert { properties += ["id": idSchema(entity)] }
-    properties +=
-      kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
+    var properties: JSONNode = isInsert ? ["id": idSchema(entity)] : [:]
+    properties += kindMember(of: entity)
     for attribute in entity.attributes where attribute.isWritable && !attribute.isHidden {
       properties += [attribute.name: Self.schema(of: attribute)]
     }
@@ -121,9 +117,7 @@ extension OpenAPIDocument {
       let mayBeNil = !relationship.isToMany && relationship.isOptional
       properties += [relationship.name: mayBeNil ? reference.orNull : reference]
     }
-    var schema: JSONNode = [
-      "type": "object", "properties": properties,
-    ]
+    var schema: JSONNode = ["type": "object", "properties": properties]
     let kind = entity.inheritance.isAbstract ? [Inheritance.key] : []
     let required = isInsert ? kind + Self.required(entity) : []
     if !required.isEmpty { schema += ["required": JSONNode(required)] }

@@ -4,7 +4,6 @@
 // parts that are the same for all entities are once under `components`.
 
 import FetchModel
-import Synchronization
 
 /// The document of one served model.
 struct OpenAPIDocument {
@@ -98,22 +97,5 @@ struct OpenAPIDocument {
       members += ["securitySchemes": ["bearer": ["type": "http", "scheme": "bearer"]]]
     }
     return members
-  }
-}
-
-/// The bytes of a document, made when they are first requested.
-final class OpenAPIBytes: Sendable {
-  private let document: OpenAPIDocument
-  /// Protects the bytes; held while they are made, so that other threads wait for them.
-  private let made = Mutex<[UInt8]?>(nil)
-
-  init(_ document: OpenAPIDocument) { self.document = document }
-
-  var bytes: [UInt8] {
-    made.withLock { made in
-      let bytes = made ?? document.bytes
-      made = bytes
-      return bytes
-    }
   }
 }
