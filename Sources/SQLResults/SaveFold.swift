@@ -5,9 +5,11 @@ import FetchModel
 /// The effect of one save, collected table by table.
 package struct SaveFold {
   private var inserted: [Int: [ObjectID]] = [:]
-  private var deleted: [Int: [ObjectID]] = [:]
+  private(set) var deleted: [Int: [ObjectID]] = [:]
   private var updatedOrder: [Int: [ObjectID]] = [:]
   private var updated: [Int: [ObjectID: [String]]] = [:]
+  /// The objects whose links changed, by the entity that declares the relationship.
+  private(set) var owners: [Int: Set<ObjectID>] = [:]
 
   package init() {}
 
@@ -24,35 +26,40 @@ package struct SaveFold {
     updated[entity, default: [:]][id] = known + properties.filter { !known.contains($0) }
   }
 
-  /// An inherited relationship is an update under the entity that declares it. If the object is changed
-  /// under an entity below too, that one has the update.
-  package func record(of save: SaveRange, in model: Model) -> SaveRecord {
-    func root(_ entity: Int) -> Int { model.entities[entity].inheritance.root ?? entity }
+  /// Adds an update of a to-many relationship. The object may be one of a subentity of `entity`.
+  mutating func update(owner id: ObjectID, of entity: Int, relationship: String) {
+    update(id, of: entity, properties: [relationship])
+    owners[entity, default: []].insert(id)
+  }
+
+  /// - Parameter entities: The entities of the objects of ``owners``, by root entity. It may lack those
+  ///   that have no subentities.
+  func record(
+    of save: SaveRange, in model: Model, _ entities: [Int: [ObjectID: Int]]
+  ) -> SaveRecord {
     var others: [Int: Set<ObjectID>] = [:]
     for (entity, ids) in Array(inserted) + Array(deleted) {
-      others[root(entity), default: []].formUnion(ids)
+      others[model.root(of: entity), default: []].formUnion(ids)
     }
-    var merged = updated
-    for entity in updatedOrder.keys {
-      for below in updatedOrder.keys where below != entity && root(below) == root(entity) {
-        guard model.entities[entity].inheritance.subentities.contains(below) else { continue }
-        for (id, properties) in merged[entity] ?? [:] {
-          guard let known = merged[below]?[id] else { continue }
-          merged[below]?[id] = known + properties.filter { !known.contains($0) }
-          merged[entity]?[id] = nil
-        }
+    var merged = SaveFold()
+    // Subentities first: the properties of an object's own row are before its inherited relationships.
+    for (entity, ids) in updatedOrder.sorted(by: { $0.key > $1.key }) {
+      let root = model.root(of: entity)
+      for id in ids where others[root]?.contains(id) != true {
+        merged.update(
+          id, of: entities[root]?[id] ?? entity, properties: updated[entity]?[id] ?? [])
       }
     }
     var updates: [Int: [(id: ObjectID, properties: [String])]] = [:]
-    for (entity, ids) in updatedOrder {
-      let kept = ids.compactMap { id -> (id: ObjectID, properties: [String])? in
-        guard others[root(entity)]?.contains(id) != true else { return nil }
-        return merged[entity]?[id].map { (id, $0) }
-      }
-      if !kept.isEmpty { updates[entity] = kept }
+    for (entity, ids) in merged.updatedOrder {
+      updates[entity] = ids.map { ($0, merged.updated[entity]?[$0] ?? []) }
     }
     return SaveRecord(
       token: save.token, at: Instant(secondsSince1970: save.at) ?? Instant(seconds: 0),
       inserted: inserted, updated: updates, deleted: deleted)
   }
+}
+
+extension Model {
+  func root(of entity: Int) -> Int { entities[entity].inheritance.root ?? entity }
 }

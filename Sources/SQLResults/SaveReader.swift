@@ -200,8 +200,8 @@ package struct SaveReader<Transaction: ResultTransaction> {
       guard let id = try id(in: target, referencedBy: values, link.key) else { continue }
       let entity = model.entities[link.relationship.entity]
       fold.update(
-        id, of: link.relationship.entity,
-        properties: [entity.relationships[link.relationship.relationship].name])
+        owner: id, of: link.relationship.entity,
+        relationship: entity.relationships[link.relationship.relationship].name)
     }
   }
 

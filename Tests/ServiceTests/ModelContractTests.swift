@@ -104,6 +104,41 @@ struct ModelContractTests {
     #expect(changes.contains(#""Villain":[{"id":3,"properties":["name","#), "\(changes)")
   }
 
+  @Test func theHistoryOfSavesNamesTheOwnEntityOfObjectsWhoseLinksChanged() throws {
+    let file = try SampleModel.served(
+      text: """
+        {"entities":[
+          {"name":"Item","attributes":[{"name":"n","type":"String"}],"relationships":[
+            {"name":"tags","destination":"Tag","toMany":true,"inverse":"items"},
+            {"name":"parts","destination":"Part","toMany":true,"inverse":"whole"}]},
+          {"name":"Book","parent":"Item"},
+          {"name":"Part","relationships":[
+            {"name":"whole","destination":"Item","inverse":"parts"}]},
+          {"name":"Tag","relationships":[
+            {"name":"items","destination":"Item","toMany":true,"inverse":"tags"}]}]}
+        """)
+    let book = try file.insert("Book", #"{"n":"a"}"#)
+    let item = try file.insert("Item", #"{"n":"b"}"#)
+    let tag = try file.insert("Tag", "{}")
+    let token = try file.ask("/v1/objects/Tag").json["token"]?.string ?? ""
+    _ = try file.ask("PATCH", "/v1/objects/Tag/\(tag)", body: #"{"items":[\#(book),\#(item)]}"#)
+    _ = try file.ask("PATCH", "/v1/objects/Book/\(book)", body: #"{"n":"c","tags":[]}"#)
+    let path = "/v1/changes?since=\(token)&wait=0"
+    let links =
+      #""updated":{"Item":[{"id":2,"properties":["tags"]}],"#
+      + #""Book":[{"id":1,"properties":["tags"]}],"Tag":[{"id":1,"properties":["items"]}]}"#
+    let both =
+      #""updated":{"Book":[{"id":1,"properties":["n","tags"]}],"#
+      + #""Tag":[{"id":1,"properties":["items"]}]}"#
+    let changes = try file.ask(path).text
+    #expect(changes.contains(links) && changes.contains(both), "\(changes)")
+    _ = try file.ask("DELETE", "/v1/objects/Book/\(book)")
+    for limit in ["", "&limit=1"] {
+      let later = try file.ask(path + limit).text
+      #expect(later.contains(links), "\(later)")
+    }
+  }
+
   @Test func theModelIsStoredInTheFile() throws {
     let file = try Self.heroes()
     file.stop()

@@ -35,8 +35,7 @@ extension PostgresReadTransaction {
         SQLFragment(sql, bindings: [.text(list)]), into: &folds
       ) { places[$0] }
     }
-    let records = zip(saves, folds).map { $1.record(of: $0, in: composer.model) }
-    return ChangeHistory(from: from, to: to, saves: records)
+    return ChangeHistory(from: from, to: to, saves: try records(of: saves, folds))
   }
 
   private struct TransactionOrder {

@@ -33,8 +33,7 @@ extension History {
         return save
       }
     }
-    let records = zip(saves, folds).map { $1.record(of: $0, in: model) }
-    return ChangeHistory(from: from, to: to, saves: records)
+    return ChangeHistory(from: from, to: to, saves: try transaction.records(of: saves, folds))
   }
 
   /// Returns the statement of a table's history rows in a range.
