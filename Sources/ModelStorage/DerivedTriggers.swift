@@ -42,32 +42,69 @@ package struct DerivedTriggers {
 
   /// Returns an UPDATE that computes the value for every row; nil if there is nothing to compute.
   func recomputation(_ derivation: Derivation) -> String? {
+    expected(derivation).map { update($0.value, where: $0.rows) }
+  }
+
+  /// Returns a query for the rows whose stored value is another one: their number and the ids of the first
+  /// ones, a row each; nil if there is nothing to compute.
+  func differences(_ derivation: Derivation, limit: Int) -> String? {
+    expected(derivation).map { value, rows in
+      let isDifferent =
+        isRounded(derivation)
+        ? "coalesce(abs(\(column) - \(value)) > 1e-9 * (1 + abs(\(value))), \(differs(from: value)))"
+        : differs(from: value)
+      return """
+        SELECT count(*) OVER (), \(id) FROM \(quoted(table)) \
+        WHERE \(rows)\(kinds) AND \(isDifferent) ORDER BY \(id) LIMIT \(limit)
+        """
+    }
+  }
+
+  /// True for a sum whose last digits depend on the order of the members and on the version of SQLite.
+  private func isRounded(_ derivation: Derivation) -> Bool {
+    guard case .sum = derivation else { return false }
+    switch file.attributes(of: key.entity).first(where: { $0.name == key.property })?.type {
+    case .integer16, .integer32, .integer64: return false
+    default: return true
+    }
+  }
+
+  /// Returns SQL for the value that an attribute should have, and the condition for the rows that should have
+  /// one.
+  private func expected(_ derivation: Derivation) -> (value: String, rows: String)? {
     switch derivation {
     case .now: nil
-    case .text(let function, let source): textUpdate(function, source)
-    case .path(let names): pathValue(names, of: quoted(table)).map { update($0, where: "TRUE") }
-    case .count(let relationship):
-      memberValue(relationship, nil).map { update($0, where: "TRUE") }
+    case .text(let function, let source): textValue(function, source)
+    case .path(let names): pathValue(names, of: quoted(table)).map { ($0, "TRUE") }
+    case .count(let relationship): memberValue(relationship, nil).map { ($0, "TRUE") }
     case .sum(let relationship, let attribute):
-      memberValue(relationship, attribute).map { update($0, where: "TRUE") }
+      memberValue(relationship, attribute).map { ($0, "TRUE") }
     }
   }
 
   private func update(_ value: String, where condition: String) -> String {
-    let kinds =
-      file.root(of: key.entity) == key.entity
-      ? "" : " AND \(tables.membership(of: key.entity))"
-    return """
-      UPDATE \(quoted(table)) SET \(column) = \(value) \
-      WHERE \(condition)\(kinds) AND \(column)\(triggers.isDifferent)\(value)
-      """
+    """
+    UPDATE \(quoted(table)) SET \(column) = \(value) \
+    WHERE \(condition)\(kinds) AND \(differs(from: value))
+    """
   }
 
-  private func textUpdate(_ function: Derivation.TextFunction, _ source: String) -> String? {
+  private func differs(from value: String) -> String { "\(column)\(triggers.isDifferent)\(value)" }
+
+  /// Excludes the objects of other entities in the table.
+  private var kinds: String {
+    file.root(of: key.entity) == key.entity ? "" : " AND \(tables.membership(of: key.entity))"
+  }
+
+  private func textValue(
+    _ function: Derivation.TextFunction, _ source: String
+  ) -> (value: String, rows: String)? {
     guard let source = tables.column(source, of: key.entity).map(quoted) else { return nil }
-    let value = "\(triggers.dialect.functions)livefetch_\(function.rawValue)(\(source))"
     let isOptional = file.attributes(of: key.entity).first { $0.name == key.property }?.isOptional
-    return update(value, where: isOptional == true ? "TRUE" : "\(source) IS NOT NULL")
+    return (
+      "\(triggers.dialect.functions)livefetch_\(function.rawValue)(\(source))",
+      isOptional == true ? "TRUE" : "\(source) IS NOT NULL"
+    )
   }
 
   // MARK: Key paths

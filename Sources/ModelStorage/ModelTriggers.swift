@@ -97,6 +97,17 @@ package struct ModelTriggers: Sendable {
     recomputation { stored?.derivation(of: $0) != $1 }
   }
 
+  /// Returns a query for each derived attribute, named like `Team.memberCount`: the number of the objects that
+  /// have another value than the derived one, and the ids of the first ones, a row each.
+  package func derivedDifferences(limit: Int) -> [NamedStatement] {
+    file.derivedAttributes.compactMap { attribute, derivation in
+      let key = PropertyKey(entity: attribute.entity, property: attribute.name)
+      return DerivedTriggers(triggers: self, key: key).differences(derivation, limit: limit).map {
+        NamedStatement(name: "\(key.entity).\(key.property)", sql: $0)
+      }
+    }
+  }
+
   /// - Parameter event: For example `AFTER UPDATE OF "mayor"`.
   func trigger(
     _ name: String, _ event: String, on table: String, when condition: String? = nil,

@@ -9,7 +9,7 @@ import SQLiteStore
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Check for damage, orphaned references and gaps in the history.",
+    abstract: "Check for damage, orphaned references, wrong derived values and history gaps.",
     discussion: """
       Changes nothing, and may be run while the store is served. For a PostgreSQL database it checks \
       the constraints that are not valid and LiveFetch's history; PostgreSQL's own pg_amcheck looks \
@@ -61,11 +61,16 @@ struct CheckCommand: ParsableCommand {
     case .uncheckedLinks(let table, let reason):
       return "foreign keys: those of \(table) cannot be checked (\(reason))"
     case .orphans(let table, let parent, let count, let rows):
-      let some = rows.map(String.init).joined(separator: ", ")
-      let more = count > rows.count ? ", …" : ""
-      let named = rows.isEmpty ? "" : " (row \(some)\(more))"
+      let named = rows.isEmpty ? "" : " (row \(list(rows, of: count)))"
       return
         "orphans: \(count) rows of \(table) refer to a \(parent) that does not exist\(named)"
+    case .derived(let attribute, let count, let ids):
+      let named = "(id \(list(ids, of: count)))"
+      return "derived: \(count) values of \(attribute) are not the derived ones \(named)"
     }
+  }
+
+  private static func list(_ first: [Int64], of count: Int) -> String {
+    first.map(String.init).joined(separator: ", ") + (count > first.count ? ", …" : "")
   }
 }

@@ -269,21 +269,17 @@ extension SQLiteStore {
     return (count, size)
   }
 
-  /// Problems of the copy. Orphaned rows and keys that cannot be checked come from the source; damage
-  /// and a broken history come from the copying.
+  /// Checks the pages, the indexes and the newest token of the copy. Other problems come from the source.
   private static func verify(
     _ copy: String, against source: String, _ token: Token?
   ) throws(StoreError) {
     try requireContent(copy)
-    for finding in try check(path: copy) {
-      switch finding {
-      case .damage(let what): throw .unusable("the copy of \(source) is damaged: \(what)")
-      case .history, .orphans, .uncheckedLinks: continue
-      }
-    }
-    guard let token else { return }
     let (connection, _) = try OpenFile.openForReading(copy)
     defer { connection.close() }
+    if case .damage(let what)? = try StoreCheck(connection: connection).damage().first {
+      throw .unusable("the copy of \(source) is damaged: \(what)")
+    }
+    guard let token else { return }
     guard try newestToken(on: connection) == token else {
       throw .unusable("the copy does not contain the snapshot with which it began")
     }

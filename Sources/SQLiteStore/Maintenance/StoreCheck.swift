@@ -1,8 +1,9 @@
-// A file → the problems of its pages, its references and its history.
+// A file → the problems of its pages, its references, its derived values and its history.
 //
 // Everything is read in one transaction, so a file that is being served can be checked too.
 
 import FetchModel
+import ModelStorage
 import SQLComposer
 
 /// A problem of a file.
@@ -14,6 +15,8 @@ public enum StoreFinding: Sendable, Hashable {
   case orphans(table: String, parent: String, count: Int, rows: [Int64])
   /// SQLite cannot check the foreign keys of a table.
   case uncheckedLinks(table: String, reason: String)
+  /// Objects whose stored values of a derived attribute are not the derived ones. `ids` has the first ones.
+  case derived(attribute: String, count: Int, ids: [Int64])
   /// The history contradicts itself or the tables.
   case history(String)
 }
@@ -42,10 +45,11 @@ struct StoreCheck {
     let damage = try damage()
     // On damaged pages, further checks would prove nothing.
     guard damage.isEmpty else { return damage }
-    return try orphans() + history()
+    return try orphans() + derivedValues() + history()
   }
 
-  private func damage() throws(StoreError) -> [StoreFinding] {
+  /// Returns SQLite's messages about pages, indexes and constraints.
+  func damage() throws(StoreError) -> [StoreFinding] {
     let pragma = isQuick ? "quick_check" : "integrity_check"
     do {
       let lines = try connection.all("PRAGMA main.\(pragma)(100)") { $0.text(0) }
@@ -73,6 +77,23 @@ struct StoreCheck {
       let rows = links.compactMap(\.row).sorted().prefix(5)
       return .orphans(table: table, parent: parent, count: links.count, rows: Array(rows))
     }
+  }
+}
+
+// MARK: - Derived attributes
+
+extension StoreCheck {
+  /// O(objects) of the entities with derived attributes, and of their members.
+  private func derivedValues() throws(StoreError) -> [StoreFinding] {
+    guard let model = try ModelOpening.storedModel(on: connection) else { return [] }
+    let tables = try ModelOpening.tables(of: model, on: connection)
+    var findings: [StoreFinding] = []
+    for query in ModelTriggers(tables).derivedDifferences(limit: 5) {
+      let rows = try connection.all(query.sql) { (count: Int($0.integer(0)), id: $0.integer(1)) }
+      guard let count = rows.first?.count else { continue }
+      findings.append(.derived(attribute: query.name, count: count, ids: rows.map(\.id)))
+    }
+    return findings
   }
 }
 

@@ -69,10 +69,23 @@ struct ModelOpening {
   static func introspection(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> Introspection {
+    try matching(tables, on: connection).introspection
+  }
+
+  /// Returns the existing tables of a model. Throws if one does not match.
+  static func tables(
+    of model: ModelFile, on connection: Connection
+  ) throws(StoreError) -> ModelTables {
+    try matching(ModelTables(model, .sqlite), on: connection).tables
+  }
+
+  private static func matching(
+    _ tables: ModelTables, on connection: Connection
+  ) throws(StoreError) -> ModelMapping {
     let mapping = try mapping(of: tables, on: connection)
     let problems = mapping.problems(unlike: tables.file)
     guard problems.isEmpty else { throw refusal(problems) }
-    return mapping.introspection
+    return mapping
   }
 
   private static func mapping(
